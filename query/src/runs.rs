@@ -70,7 +70,8 @@ impl Run {
         Self::of(String::new(), Profile::default())
     }
 
-    fn of(name: String, profile: Profile) -> Self {
+    /// A run of this name.
+    pub(crate) fn of(name: String, profile: Profile) -> Self {
         let of_plane =
             |plane: &Plane| profile.devices.iter().find(|device| device.plane == plane.id).map(|d| d.id);
         Self {

@@ -41,6 +41,14 @@ pub fn all() -> impl Iterator<Item = &'static str> {
     crate::ALL.iter().filter(|analysis| takes_parts(analysis)).map(|analysis| analysis.id)
 }
 
+/// The analysis of this id, where it can be asked about parts.
+///
+/// # Errors
+/// [`Error::Usage`] with why it cannot, and which can.
+pub fn asked(id: &str) -> Result<&'static Analysis, Error> {
+    crate::find(id).filter(|found| takes_parts(found)).ok_or_else(|| cannot(id))
+}
+
 /// The part of one host.
 #[derive(Debug)]
 pub struct Part {
@@ -76,8 +84,7 @@ pub fn of(profile: &Profile, questions: &[&str]) -> Result<Vec<Part>, Error> {
     }
     let mut used: BTreeSet<LineId> = BTreeSet::new();
     for id in questions {
-        let analysis = crate::find(id).filter(|found| takes_parts(found)).ok_or_else(|| cannot(id))?;
-        match analysis::run(analysis, profile, &Scope::default(), &Params::default()) {
+        match analysis::run(asked(id)?, profile, &Scope::default(), &Params::default()) {
             Ok(_) | Err(Error::Nothing(_)) => {}
             Err(error) => return Err(error),
         }

@@ -16,12 +16,13 @@ use haloscope_profile::load;
 use haloscope_report::{Error, naming};
 use url::Url;
 
+use super::analyses;
 use super::channel::Channels;
 use super::gate::{self, Token};
 use super::later::Later;
 use super::members::{self, Dead, Member};
 use super::session;
-use super::shelf::{FileRef, OUTSIDE, Shelf};
+use super::shelf::{FileRef, OUTSIDE, Shelf, UNREAD};
 use super::survey;
 use super::table::{self, Files};
 use crate::engine::{self, Engine};
@@ -219,6 +220,7 @@ impl Asked<'_> {
         let later = Arc::new(Later::new(question.runs, question.is_partial));
         let files = Arc::new(Files::new(files, events, partitions));
         table::register(&context, &files, &later, &Arc::new(Stats::default()), is_split)?;
+        analyses::register(&context, &files, &later, is_split);
         functions::register(&context);
         functions::register_checked(&context);
         let mut spool = Spool { path: spool(question), writer: None, failed: None };
@@ -285,9 +287,10 @@ impl Asked<'_> {
 /// A failure of a plan, by what a worker says of files that it may not read.
 fn of_workers(error: DataFusionError) -> Failure {
     let message = error.find_root().to_string();
-    if message.contains(OUTSIDE) {
-        let message = message.trim_start_matches("Execution error: ").to_owned();
-        return Failure::Unread(message, "start the workers with --roots FOLDER that holds it".into());
+    if let Some((_, why)) = message.split_once(UNREAD) {
+        let hint =
+            if why.contains(OUTSIDE) { "start the workers with --roots FOLDER that holds it" } else { "" };
+        return Failure::Unread(why.to_owned(), hint.into());
     }
     error.into()
 }

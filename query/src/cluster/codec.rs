@@ -10,12 +10,14 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::bytes::Serializeable;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use haloscope_analyses::part;
 use prost::Message;
 
 use super::leaf::{FileScan, What};
 use super::session;
 use super::shelf::FileRef;
 use crate::runs::Place;
+use crate::tables::analysis::external;
 
 /// Most partitions that a plan may ask for.
 const MOST_PARTITIONS: u32 = 4_096;
@@ -40,6 +42,8 @@ struct Scan {
     events: u64,
     #[prost(message, repeated, tag = "7")]
     files: Vec<File>,
+    #[prost(string, repeated, tag = "8")]
+    questions: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -98,6 +102,7 @@ impl PhysicalExtensionCodec for Codec {
             partitions: u32::try_from(scan.partitions()).unwrap_or(MOST_PARTITIONS),
             events: scan.events,
             files: scan.files.iter().map(file).collect(),
+            questions: scan.questions.iter().map(|id| (*id).to_owned()).collect(),
         };
         message.encode(buf).map_err(|error| plan_datafusion_err!("a scan cannot be written: {error}"))
     }
@@ -135,6 +140,8 @@ impl PhysicalExtensionCodec for Codec {
         let files = scan.files.into_iter().map(file).collect();
         let mut leaf = FileScan::new(what, files, Arc::new(Schema::new(fields)), partitions);
         leaf.filters = filters;
+        let question = |id: &String| part::asked(id).map(|analysis| analysis.id).map_err(external);
+        leaf.questions = scan.questions.iter().map(question).collect::<Result<_>>()?;
         leaf.limit = scan.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
         leaf.events = scan.events;
         Ok(Arc::new(leaf))

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
-use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::open;
 use crate::runs::Run;
 use crate::stats::Stats;
-use crate::tables::analysis::Asked;
 use crate::tables::{self, event};
 
 /// The runs, once they are opened.
@@ -33,7 +32,7 @@ impl Later {
     ///
     /// # Errors
     /// As [`open::all`].
-    fn get(&self) -> Result<Arc<[Run]>> {
+    pub(super) fn get(&self) -> Result<Arc<[Run]>> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(runs) = opened.as_ref() {
             return Ok(Arc::clone(runs));
@@ -102,20 +101,5 @@ impl TableProvider for Whole {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let table = tables::provider(self.name, &self.later.get()?, &self.stats)?;
         table.scan(state, projection, filters, limit).await
-    }
-}
-
-/// `analysis(...)` of all runs.
-pub(super) struct Analyses(pub(super) Arc<Later>);
-
-impl std::fmt::Debug for Analyses {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Analyses").finish_non_exhaustive()
-    }
-}
-
-impl TableFunctionImpl for Analyses {
-    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
-        Asked::new(self.0.get()?).call_with_args(args)
     }
 }

@@ -19,6 +19,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
 };
 
+use super::parts;
 use super::session;
 use super::shelf::{FileRef, Shelf, unchanged};
 use super::survey;
@@ -36,6 +37,8 @@ pub(super) enum What {
     Survey,
     /// How their steps were found.
     Steps,
+    /// What analyses need of them.
+    Part,
     /// Rows of a table.
     Table(&'static str),
 }
@@ -43,11 +46,13 @@ pub(super) enum What {
 impl What {
     const SURVEY: &'static str = "-survey";
     const STEPS: &'static str = "-steps";
+    const PART: &'static str = "-part";
 
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Survey => Self::SURVEY,
             Self::Steps => Self::STEPS,
+            Self::Part => Self::PART,
             Self::Table(name) => name,
         }
     }
@@ -56,6 +61,7 @@ impl What {
         match word {
             Self::SURVEY => Some(Self::Survey),
             Self::STEPS => Some(Self::Steps),
+            Self::PART => Some(Self::Part),
             other => tables::names().find(|name| *name == other).map(Self::Table),
         }
     }
@@ -78,6 +84,7 @@ impl What {
                 whole("events"),
             ])),
             Self::Steps => Arc::new(Schema::new(vec![whole("at"), text("found")])),
+            Self::Part => parts::schema(),
             Self::Table(name) => tables::schema_of(name)?,
         })
     }
@@ -90,6 +97,8 @@ pub(super) struct FileScan {
     pub(super) files: Arc<[FileRef]>,
     /// Conditions that are applied before rows are made, each of the kinds that `event` takes.
     pub(super) filters: Vec<Expr>,
+    /// The analyses that parts are made for.
+    pub(super) questions: Arc<[&'static str]>,
     /// Rows of each file that are enough.
     pub(super) limit: Option<usize>,
     /// Events of all of its files, as far as known.
@@ -106,7 +115,15 @@ impl FileScan {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        Self { what, files, filters: Vec::new(), limit: None, events: 0, properties: Arc::new(properties) }
+        Self {
+            what,
+            files,
+            filters: Vec::new(),
+            questions: Arc::default(),
+            limit: None,
+            events: 0,
+            properties: Arc::new(properties),
+        }
     }
 
     /// The same of some of the files.
@@ -242,7 +259,16 @@ impl FileScan {
                         }
                     }
                 }
-                What::Survey | What::Steps | What::Table(_) => {}
+                What::Part if is_mine => {
+                    for part in parts::of(file, &self.questions, shelf)? {
+                        for piece in parts::pieces(file, &part) {
+                            if !give(self.projected(&piece?)?) {
+                                return Ok(false);
+                            }
+                        }
+                    }
+                }
+                What::Survey | What::Steps | What::Part | What::Table(_) => {}
             }
         }
         Ok(true)

@@ -5,6 +5,7 @@
 //! run a worker reads and what it must know of the others; who may ask a worker ([`gate`]); and what happens when one dies ([`ask`]).
 
 mod allowed;
+mod analyses;
 mod aside;
 pub(crate) mod ask;
 mod channel;
@@ -13,6 +14,7 @@ mod gate;
 mod later;
 mod leaf;
 mod members;
+mod parts;
 mod placement;
 mod session;
 mod shelf;
@@ -23,7 +25,7 @@ pub(crate) mod worker;
 pub(crate) use gate::Token;
 
 /// What changes when a plan or an answer on its way means something else than before.
-const PROTOCOL: u32 = 1;
+const PROTOCOL: u32 = 2;
 
 /// What two programs must have in common to work on one question.
 fn version() -> String {

@@ -7,13 +7,16 @@ use std::time::SystemTime;
 
 use datafusion::common::exec_err;
 use datafusion::error::{DataFusionError, Result};
-use haloscope_profile::load;
+use haloscope_profile::{Profile, load};
 use haloscope_report::Error;
 
 use crate::runs::{Place, Run};
 
 /// What a worker says of a file that it may not read, by which whoever asks knows it.
 pub(super) const OUTSIDE: &str = "outside of the worker's --roots";
+
+/// What stands before all that is said of a file that was not read, likewise.
+pub(super) const UNREAD: &str = "a file was not read: ";
 
 /// A file of a run, with what must be known of the others to read it as one of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +47,8 @@ pub(super) enum Closed {
 impl From<Closed> for DataFusionError {
     fn from(closed: Closed) -> Self {
         match closed {
-            Closed::Refused(why) => Self::Execution(why),
-            Closed::Unread(error) => Self::Execution(error.to_string()),
+            Closed::Refused(why) => Self::Execution(format!("{UNREAD}{why}")),
+            Closed::Unread(error) => Self::Execution(format!("{UNREAD}{error}")),
         }
     }
 }
@@ -80,7 +83,7 @@ impl Shelf {
     /// Where a file really is.
     fn allowed(&self, path: &Path) -> Result<PathBuf, Closed> {
         let Some(roots) = &self.roots else { return Ok(path.to_owned()) };
-        let refused = || Closed::Refused(format!("{}: {OUTSIDE}", path.display()));
+        let refused = || outside(path);
         let is_plain = path.is_absolute()
             && path.components().all(|part| !matches!(part, std::path::Component::ParentDir));
         if !is_plain {
@@ -104,18 +107,8 @@ impl Shelf {
     /// Why it is not.
     pub(super) fn open(&self, file: &FileRef) -> Result<Arc<[Run]>, Closed> {
         let path = Path::new(&file.path);
-        let real = self.allowed(path)?;
-        let unread = |source| Closed::Unread(Error::Io { path: path.to_owned(), source });
-        let meta = fs::metadata(&real).map_err(unread)?;
-        if meta.len() != file.bytes {
-            return Err(Closed::Refused(format!(
-                "{}: {} bytes on the worker, {} where the question was asked: not the same file",
-                file.path,
-                meta.len(),
-                file.bytes
-            )));
-        }
-        let seen = Seen { path: file.path.clone(), bytes: meta.len(), changed: meta.modified().ok() };
+        let (real, changed) = self.looked_at(file)?;
+        let seen = Seen { path: file.path.clone(), bytes: file.bytes, changed };
         let slot = self.slot(&seen);
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, runs)) = slot.as_ref().filter(|(known, _)| known == file) {
@@ -129,24 +122,48 @@ impl Shelf {
         });
         let runs = match placed {
             Some(runs) => runs,
-            None => Self::read(path, file).map_err(Closed::Unread)?,
+            None => {
+                let profile = profile(path).map_err(Closed::Unread)?;
+                Arc::new([Run::of_file(&file.run, &file.shown, profile, &file.place)])
+            }
         };
         // A link that was changed meanwhile leads nowhere else.
         if self.allowed(path)? != real {
-            return Err(Closed::Refused(format!("{}: {OUTSIDE}", path.display())));
+            return Err(outside(path));
         }
         *slot = Some((file.clone(), Arc::clone(&runs)));
         Ok(runs)
     }
 
-    fn read(path: &Path, file: &FileRef) -> Result<Arc<[Run]>, Error> {
-        let found = load::Run { files: vec![path.to_owned()], path: path.to_owned(), chosen_from: 1 };
-        let profile = load::open(&found)?;
-        if profile.is_program() || profile.is_flags() || profile.has_parts() {
-            let message = "expected the profile of a host, found something else".to_owned();
-            return Err(Error::Input { path: path.to_owned(), message });
+    /// Where a file really is, and when it was written; that it is the one that is meant.
+    fn looked_at(&self, file: &FileRef) -> Result<(PathBuf, Option<SystemTime>), Closed> {
+        let path = Path::new(&file.path);
+        let real = self.allowed(path)?;
+        let unread = |source| Closed::Unread(Error::Io { path: path.to_owned(), source });
+        let meta = fs::metadata(&real).map_err(unread)?;
+        if meta.len() != file.bytes {
+            return Err(Closed::Refused(format!(
+                "{}: {} bytes on the worker, {} where the question was asked: not the same file",
+                file.path,
+                meta.len(),
+                file.bytes
+            )));
         }
-        Ok(Arc::new([Run::of_file(&file.run, &file.shown, profile, &file.place)]))
+        Ok((real, meta.modified().ok()))
+    }
+
+    /// A file as it is on the disk, for what is made of it alone: it is opened for that, and not kept.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(super) fn alone(&self, file: &FileRef) -> Result<Profile, Closed> {
+        let path = Path::new(&file.path);
+        let (real, _) = self.looked_at(file)?;
+        let profile = profile(path).map_err(Closed::Unread)?;
+        if self.allowed(path)? != real {
+            return Err(outside(path));
+        }
+        Ok(profile)
     }
 
     /// The place of a file, to be filled by whoever comes first. Those that were not asked for the longest make room.
@@ -166,10 +183,25 @@ impl Shelf {
     }
 }
 
+fn outside(path: &Path) -> Closed {
+    Closed::Refused(format!("{}: {OUTSIDE}", path.display()))
+}
+
+/// The profile of one host.
+fn profile(path: &Path) -> Result<Profile, Error> {
+    let found = load::Run { files: vec![path.to_owned()], path: path.to_owned(), chosen_from: 1 };
+    let profile = load::open(&found)?;
+    if profile.is_program() || profile.is_flags() || profile.has_parts() {
+        let message = "expected the profile of a host, found something else".to_owned();
+        return Err(Error::Input { path: path.to_owned(), message });
+    }
+    Ok(profile)
+}
+
 /// Fails where a file was written to since it was opened.
 pub(super) fn unchanged(runs: &[Run]) -> Result<()> {
     match runs.iter().try_for_each(|run| run.profile.unchanged()) {
         Ok(()) => Ok(()),
-        Err(error) => exec_err!("{error}"),
+        Err(error) => exec_err!("{UNREAD}{error}"),
     }
 }

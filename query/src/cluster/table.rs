@@ -17,11 +17,13 @@ use datafusion::prelude::SessionContext;
 use tokio::sync::OnceCell;
 
 use super::codec::is_sendable;
-use super::later::{Analyses, Later, Whole};
+use super::later::{Later, Whole};
 use super::leaf::{FileScan, What};
+use super::parts;
 use super::shelf::FileRef;
 use super::survey;
 use crate::stats::Stats;
+use crate::tables::part::FilePart;
 use crate::tables::{self, event, small};
 
 /// The column that depends on how the steps of the run were found.
@@ -45,8 +47,14 @@ impl Files {
     }
 
     /// Reads something of all files, on the workers.
-    async fn collect(self: &Arc<Self>, what: What, state: &dyn Session) -> Result<Vec<RecordBatch>> {
-        let table = provider_as_source(Arc::new(OfFiles::new(what, self, None)?));
+    async fn collect(
+        self: &Arc<Self>,
+        what: What,
+        questions: &[&'static str],
+        state: &dyn Session,
+    ) -> Result<Vec<RecordBatch>> {
+        let table = OfFiles { questions: questions.into(), ..OfFiles::new(what, self, None)? };
+        let table = provider_as_source(Arc::new(table));
         let plan = LogicalPlanBuilder::scan(TableReference::bare(what.word()), table, None)?.build()?;
         collect(state.create_physical_plan(&plan).await?, state.task_ctx()).await
     }
@@ -56,13 +64,22 @@ impl Files {
         self: &Arc<Self>,
         state: &dyn Session,
     ) -> Result<Vec<Option<survey::Surveyed>>> {
-        Ok(survey::surveyed(&self.collect(What::Survey, state).await?, self.files.len()))
+        Ok(survey::surveyed(&self.collect(What::Survey, &[], state).await?, self.files.len()))
+    }
+
+    /// What analyses need of each file.
+    pub(super) async fn parts(
+        self: &Arc<Self>,
+        questions: &[&'static str],
+        state: &dyn Session,
+    ) -> Result<Vec<FilePart>> {
+        parts::joined(&self.collect(What::Part, questions, state).await?, &self.files)
     }
 
     async fn have_steps_of_runs(self: &Arc<Self>, state: &dyn Session) -> Result<bool> {
         let ask = || async {
             let mut of_run: Vec<(&str, Vec<String>)> = Vec::new();
-            for batch in self.collect(What::Steps, state).await? {
+            for batch in self.collect(What::Steps, &[], state).await? {
                 let (at, found) =
                     (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_string::<i32>());
                 for (at, found) in at.values().iter().zip(found.iter()) {
@@ -100,7 +117,6 @@ pub(super) fn register(
             context.register_table(name, Arc::new(whole))?;
         }
     }
-    context.register_udtf("analysis", Arc::new(Analyses(Arc::clone(later))));
     Ok(())
 }
 
@@ -114,13 +130,15 @@ struct OfFiles {
     what: What,
     schema: SchemaRef,
     files: Arc<Files>,
+    /// The analyses that parts are made for.
+    questions: Arc<[&'static str]>,
     /// The same, read here.
     whole: Option<Whole>,
 }
 
 impl OfFiles {
     fn new(what: What, files: &Arc<Files>, whole: Option<Whole>) -> Result<Self> {
-        Ok(Self { what, schema: what.schema()?, files: Arc::clone(files), whole })
+        Ok(Self { what, schema: what.schema()?, files: Arc::clone(files), questions: Arc::default(), whole })
     }
 
     fn takes(&self, filter: &Expr) -> Option<TableProviderFilterPushDown> {
@@ -170,6 +188,7 @@ impl TableProvider for OfFiles {
         }
         let mut scan = FileScan::new(self.what, Arc::clone(&self.files.files), schema, self.files.partitions);
         scan.filters = filters.to_vec();
+        scan.questions = Arc::clone(&self.questions);
         scan.events = self.files.events;
         scan.limit = event::limit_of(limit, filters, |filter| self.takes(filter));
         Ok(Arc::new(scan))

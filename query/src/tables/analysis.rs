@@ -46,6 +46,23 @@ impl fmt::Debug for Asked {
     }
 }
 
+/// The texts between the brackets of a function.
+///
+/// # Errors
+/// For anything else.
+pub(crate) fn texts(function: &str, exprs: &[Expr]) -> Result<Vec<String>> {
+    let text = |expr: &Expr| match expr {
+        Expr::Literal(
+            ScalarValue::Utf8(Some(text))
+            | ScalarValue::Utf8View(Some(text))
+            | ScalarValue::LargeUtf8(Some(text)),
+            _,
+        ) => Ok(text.clone()),
+        other => plan_err!("{function}: expected texts such as 'ops', 'by=category', found {other}"),
+    };
+    exprs.iter().map(text).collect()
+}
+
 /// What stands between the brackets.
 struct Words {
     analysis: &'static Analysis,
@@ -56,16 +73,7 @@ struct Words {
 
 impl Words {
     fn of(exprs: &[Expr]) -> Result<Self> {
-        let text = |expr: &Expr| match expr {
-            Expr::Literal(
-                ScalarValue::Utf8(Some(text))
-                | ScalarValue::Utf8View(Some(text))
-                | ScalarValue::LargeUtf8(Some(text)),
-                _,
-            ) => Ok(text.clone()),
-            other => plan_err!("analysis: expected texts such as 'ops', 'by=category', found {other}"),
-        };
-        let texts = exprs.iter().map(text).collect::<Result<Vec<_>>>()?;
+        let texts = texts("analysis", exprs)?;
         let [id, words @ ..] = texts.as_slice() else {
             return plan_err!(
                 "analysis: expected an analysis, as in analysis('ops'); the table analyses has all"
@@ -159,20 +167,31 @@ fn of_tree(tree: &haloscope_report::Tree) -> Picked {
     Picked { columns: own.into_iter().chain(tree.columns.iter().copied()).collect(), rows }
 }
 
-fn external(error: Error) -> DataFusionError {
+/// An error of ours as one of the engine's.
+pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
 impl TableFunctionImpl for Asked {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
-        let words = Words::of(args.exprs())?;
+        self.table(args.exprs())
+    }
+}
+
+impl Asked {
+    /// What is asked between the brackets.
+    ///
+    /// # Errors
+    /// For what cannot be asked, and for what has no answer.
+    pub(crate) fn table(&self, exprs: &[Expr]) -> Result<Arc<dyn TableProvider>> {
+        let words = Words::of(exprs)?;
         let mut picked: Vec<(&str, Picked)> = Vec::new();
         let mut nothing = None;
         let ask = |run: &Run, others: &[&Profile]| {
             run_with(words.analysis, &run.profile, others, &words.scope, &words.params)
         };
         // An analysis that holds runs against each other is asked once, about the first.
-        let is_among = words.analysis.others().word().is_some() && self.runs.len() > 1;
+        let is_among = holds_runs_against_each_other(words.analysis) && self.runs.len() > 1;
         let asked = if is_among { &self.runs[..1] } else { &self.runs[..] };
         let others: Vec<&Profile> =
             self.runs.iter().skip(1).filter(|_| is_among).map(|run| &*run.profile).collect();
@@ -196,4 +215,9 @@ impl TableFunctionImpl for Asked {
         let batch = schema::batch(&columns, &tables, false)?;
         Ok(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?))
     }
+}
+
+/// Whether an analysis is about a run and others.
+pub(crate) fn holds_runs_against_each_other(analysis: &Analysis) -> bool {
+    analysis.others().word().is_some()
 }

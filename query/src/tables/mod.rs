@@ -2,6 +2,7 @@
 
 pub(crate) mod analysis;
 pub(crate) mod event;
+pub(crate) mod part;
 pub(crate) mod schema;
 pub(crate) mod small;
 
@@ -32,6 +33,7 @@ pub(crate) fn register(context: &SessionContext, runs: &Arc<[Run]>, stats: &Arc<
         context.register_table(name, provider(name, runs, stats)?)?;
     }
     context.register_udtf("analysis", Arc::new(analysis::Asked::new(Arc::clone(runs))));
+    context.register_udtf("part", Arc::new(part::Parts(Arc::clone(runs))));
     Ok(())
 }
 

@@ -11,19 +11,25 @@ use tempfile::TempDir;
 
 use crate::support::{command, fixture, text};
 
-const TOKEN: &str = "a-token-of-these-tests";
+pub(crate) const TOKEN: &str = "a-token-of-these-tests";
 
 /// A worker that ends with the test.
-struct Worker {
+pub(crate) struct Worker {
     process: Child,
-    url: String,
+    pub(crate) url: String,
     /// Kept, so that what it says does not end it.
     _said: BufReader<ChildStderr>,
 }
 
 impl Worker {
     fn start(roots: &Path, token: Option<&Path>) -> Self {
+        Self::start_with(roots, token, &[])
+    }
+
+    /// The same with these variables in its environment.
+    pub(crate) fn start_with(roots: &Path, token: Option<&Path>, variables: &[(&str, &str)]) -> Self {
         let mut command = command();
+        command.envs(variables.iter().copied());
         command.args(["worker", "--listen", "127.0.0.1:0", "--roots"]).arg(roots);
         token.iter().for_each(|token| {
             command.arg("--token-file").arg(token);
@@ -34,6 +40,11 @@ impl Worker {
         said.read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
         Self { process, url, _said: said }
+    }
+
+    /// Its id, as the system has it.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     fn kill(&mut self) {
@@ -56,7 +67,7 @@ struct Place {
 }
 
 /// Hosts of these fixtures: what each is called, and whose file it has.
-const HOSTS: [(&str, &str, &str); 6] = [
+pub(crate) const HOSTS: [(&str, &str, &str); 6] = [
     ("a-0", "tpu-train", "tpu-w-0"),
     ("a-1", "tpu-train", "tpu-w-1"),
     ("b-0", "tpu-run-scan", "w-0"),
@@ -65,7 +76,7 @@ const HOSTS: [(&str, &str, &str); 6] = [
     ("b-3", "tpu-run-scan", "w-3"),
 ];
 
-fn file_of(run: &str, host: Option<&str>) -> PathBuf {
+pub(crate) fn file_of(run: &str, host: Option<&str>) -> PathBuf {
     let mut found = Vec::new();
     let mut folders = vec![fixture(run)];
     while let Some(folder) = folders.pop() {
@@ -141,7 +152,7 @@ impl Place {
     }
 }
 
-fn urls(workers: &[&Worker]) -> String {
+pub(crate) fn urls(workers: &[&Worker]) -> String {
     workers.iter().map(|worker| worker.url.as_str()).collect::<Vec<_>>().join(",")
 }
 
@@ -312,7 +323,7 @@ fn a_worker_that_hangs_is_left_out_too() {
     let [first, second] = place.workers();
     let own = place.embedded(&[LONG, "--format", "csv"]);
     let signal = |signal: &str, worker: &Worker| {
-        let id = worker.process.id().to_string();
+        let id = worker.id().to_string();
         assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
     };
     let (output, _) = meanwhile(&place, &urls(&[&first, &second]), || signal("-STOP", &second));
@@ -484,4 +495,94 @@ fn workers_by_name() {
         .spread_to(&format!("dns://localhost:{port}"), &["SELECT count(*) FROM event", "--format", "csv"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(output.stdout, place.embedded(&["SELECT count(*) FROM event", "--format", "csv"]).stdout);
+}
+
+/// Each analysis that can be asked about parts is: of what workers send, not of files that are opened here.
+#[test]
+fn analyses_of_parts_are_those_of_the_run() {
+    let place = Place::of(&[("a-0", "tpu-train", Some("tpu-w-0")), ("b-0", "tpu-run-scan", Some("w-0"))]);
+    let workers: [Worker; 2] = place.workers();
+    let all: Vec<&Worker> = workers.iter().collect();
+    let mut answered = 0;
+    for id in haloscope_analyses::part::all() {
+        let words = [&*format!("SELECT * FROM analysis('{id}')"), "--format", "csv"];
+        let (own, spread) = (place.embedded(&words), place.spread(&all, &words));
+        let said = text(&spread.stderr);
+        assert_eq!(own.status.code(), spread.status.code(), "{id}: {said}");
+        assert_eq!(text(&own.stdout), text(&spread.stdout), "{id}: {said}");
+        assert!(!said.contains("done here"), "{id}: {said}");
+        answered += usize::from(own.status.success());
+    }
+    assert!(answered > 20, "only {answered}");
+}
+
+#[test]
+fn parts_and_what_is_asked_of_them() {
+    let place = Place::usual();
+    let workers: [Worker; 3] = place.workers();
+    let all: Vec<&Worker> = workers.iter().collect();
+    for question in [
+        "SELECT run, host, file_bytes, part_bytes, bytes FROM part('hosts') ORDER BY host",
+        "SELECT host, bytes FROM part('hosts', 'ops') ORDER BY host",
+        "SELECT host, part_bytes FROM part() ORDER BY host",
+        "SELECT * FROM analysis('hosts', 'steps=2-3')",
+        "SELECT * FROM analysis('ops', 'by=category', 'hosts=a-0')",
+        "SELECT * FROM analysis('idle', 'table=values')",
+        "SELECT a.host, count(*) FROM analysis('hosts') a JOIN event e ON a.host = e.host GROUP BY a.host ORDER BY a.host",
+    ] {
+        place.same(&all, &[question]);
+    }
+    // What cannot be split says so, and is answered all the same.
+    let words = ["SELECT * FROM analysis('inspect')", "--format", "csv"];
+    let (own, spread) = (place.embedded(&words), place.spread(&all, &words));
+    assert_eq!(text(&own.stdout), text(&spread.stdout));
+    assert!(
+        spread.status.success() && text(&spread.stderr).contains("analysis('inspect') is done here"),
+        "{}",
+        text(&spread.stderr)
+    );
+    for question in
+        ["SELECT * FROM part('compare')", "SELECT * FROM part('nonsense')", "SELECT * FROM part(1)"]
+    {
+        let (own, spread) = (place.embedded(&[question]), place.spread(&all, &[question]));
+        assert_eq!((own.status.code(), spread.status.code()), (Some(2), Some(2)), "{}", text(&spread.stderr));
+        assert_eq!(text(&own.stderr), text(&spread.stderr));
+    }
+}
+
+/// A host whose file cannot be read is in no part, and in no answer.
+#[test]
+fn parts_without_a_file_that_cannot_be_read() {
+    let place = Place::usual();
+    let workers: [Worker; 2] = place.workers();
+    let all: Vec<&Worker> = workers.iter().collect();
+    fs::write(place.session().join("b-4.xplane.pb"), b"<html>not found</html>").unwrap();
+    for question in ["SELECT host FROM part('ops') ORDER BY host", "SELECT * FROM analysis('hosts')"] {
+        let (own, spread) = (place.embedded(&[question]), place.spread(&all, &[question]));
+        assert_eq!((own.status.code(), spread.status.code()), (Some(3), Some(3)), "{}", text(&spread.stderr));
+        place.same(&all, &[question, "--partial"]);
+    }
+}
+
+/// As many hosts as a large run has, more of them than workers can have at once: each counts once, in whatever is asked.
+#[test]
+fn sixty_four_hosts() {
+    let names: Vec<String> = (0..64).map(|host| format!("h-{host:02}")).collect();
+    let files = ["w-0", "w-1", "w-2", "w-3"];
+    let hosts = names.iter().zip(files.iter().cycle());
+    let hosts: Vec<_> = hosts.map(|(name, file)| (name.as_str(), "tpu-run-scan", Some(*file))).collect();
+    let place = Place::of(&hosts);
+    let workers: [Worker; 3] = place.workers();
+    let all: Vec<&Worker> = workers.iter().collect();
+    for question in [
+        "SELECT host, kind, count(*), sum(dur_ps) FROM event GROUP BY host, kind ORDER BY host, kind",
+        "SELECT d.host, count(*) FROM device d JOIN event e ON e.device = d.device GROUP BY d.host ORDER BY d.host",
+        "SELECT host, part_bytes FROM part('hosts') ORDER BY host",
+        "SELECT * FROM analysis('hosts')",
+    ] {
+        place.same(&all, &[question]);
+    }
+    let hosts =
+        place.spread(&all, &["SELECT count(DISTINCT host), count(*) FROM part('hosts')", "--format", "csv"]);
+    assert!(text(&hosts.stdout).ends_with("\n64,64\n"), "{}", text(&hosts.stdout));
 }
