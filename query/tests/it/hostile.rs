@@ -41,7 +41,7 @@ fn a_join_ends_with_its_time() {
     let took = begun.elapsed();
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("no answer within 1 s"), "{}", text(&output.stderr));
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn ctrl_c_ends_a_query() {
     let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let status = child.wait().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert_eq!(status.code(), Some(130));
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
