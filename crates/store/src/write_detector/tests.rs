@@ -113,7 +113,8 @@ fn a_profile_that_is_written_in_pieces_is_answered_whole_or_not() {
                 }
                 Err(Error::StillWritten { path: named, .. }) => {
                     assert!(named.ends_with("run/a.xplane.pb"));
-                    assert!(store.list().unwrap()[0].writing);
+                    // Between the two questions it may have become quiet enough.
+                    assert!(store.list().unwrap()[0].writing || store.open("run").is_ok());
                     refused += 1;
                 }
                 // Before the file is there.
