@@ -28,7 +28,8 @@ pub struct SlowAxis {
 }
 
 impl Peers<'_> {
-    /// `could` is what the two links of an axis can carry, bytes a second, where that is known.
+    /// Finds an axis over which collectives carry far less than over another. `could` is what the two links of an axis can carry, bytes a
+    /// second, where that is known.
     pub(super) fn find_axis(
         &self,
         known: &BTreeMap<Op, Known>,
