@@ -195,6 +195,9 @@ struct Large<'k> {
     expected_ps: f64,
 }
 
+/// What a collective sends: its kind, axis, members and bytes over the links of a device.
+type Message<'k> = (&'k str, &'k str, u64, u64);
+
 /// What is known of a collective.
 struct Known {
     axis: String,
@@ -617,6 +620,11 @@ impl Known {
     /// Whether these are all of its members.
     fn has_all(&self, members: &[u32]) -> bool {
         self.members > 0 && members.len() as u64 == self.members
+    }
+
+    /// What it sends, where its bytes are known.
+    fn message(&self) -> Option<Message<'_>> {
+        Some((&self.kind, &self.axis, self.members, self.moved()? as u64))
     }
 
     /// Bytes over each device's links, the factor of its kind in it.

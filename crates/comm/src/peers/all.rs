@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{BANDWIDTH_PS, Known, Large, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, median};
+use super::{BANDWIDTH_PS, Known, Large, Message, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, median};
 
 /// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
 /// others are slow, and no link is. These need not be as slow then, for the links are seen to carry what they can.
@@ -41,15 +41,6 @@ pub struct SlowAll {
     pub beside: Option<f64>,
     /// How many members of their groups were captured, of how many.
     pub captured: (usize, u64),
-}
-
-/// What a collective sends: its kind, axis, members and bytes over the links of a device.
-type Message<'k> = (&'k str, &'k str, u64, u64);
-
-impl Known {
-    fn message(&self) -> Option<Message<'_>> {
-        Some((&self.kind, &self.axis, self.members, self.moved()? as u64))
-    }
 }
 
 impl Peers<'_> {

@@ -7,7 +7,9 @@ use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op as TimedOp;
 
-use super::{Change, Known, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, key, median};
+use super::{
+    Change, Known, Large, Links, Members, Message, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, key, median,
+};
 
 /// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
 /// they carry: they wait for a member that was not captured.
@@ -47,10 +49,6 @@ const SEVERAL: f64 = 4.0;
 const DUE_SHARE: f64 = 0.025;
 /// What it takes beyond that is more than the way from chip to chip differs by, picoseconds.
 const BEYOND_PS: f64 = 50e6;
-
-/// Ops that send the same: kind, axis, members, bytes over the links of a device; and the group, which may be slow for its links. Hops of
-/// permutes are held against each other.
-type Message<'k> = (&'k str, &'k str, u64, u64, &'k [u32]);
 
 /// What an op of a message takes in one group: the usual time of an execution, picoseconds, and how many there are.
 #[derive(Clone, Copy)]
@@ -99,7 +97,8 @@ impl Due<'_, '_> {
 /// Collectives of groups that were not wholly captured.
 #[derive(Default)]
 struct Messages<'k> {
-    same: BTreeMap<Message<'k>, Vec<Taken<'k>>>,
+    /// Ops that send the same, by the group too, which may be slow for its links. Hops of permutes are held against each other.
+    same: BTreeMap<(Message<'k>, &'k [u32]), Vec<Taken<'k>>>,
     captured: (usize, u64),
 }
 
@@ -120,14 +119,13 @@ struct Unlike<'m, 'k> {
 impl<'k> Messages<'k> {
     /// An op of whose groups so many members were captured at most.
     fn push(&mut self, taken: Taken<'k>, one: &'k Known, captured: usize) {
-        let Some(moved) = one.moved().filter(|_| !one.is_fused) else { return };
+        let Some(message) = one.message().filter(|_| !one.is_fused) else { return };
         let is_hop = one.kind == "collective-permute";
         if !is_hop {
             self.captured = self.captured.max((captured, one.members));
         }
         let group = if is_hop { &[] } else { taken.group };
-        let message = (one.kind.as_str(), one.axis.as_str(), one.members, moved as u64, group);
-        self.same.entry(message).or_default().push(taken);
+        self.same.entry((message, group)).or_default().push(taken);
     }
 
     /// Which take unlike times.
@@ -136,10 +134,10 @@ impl<'k> Messages<'k> {
         let mut beyond = BTreeMap::<&[u32], f64>::new();
         let (mut quick_ps, mut expected_ps) = (0.0, 0.0);
         let mut worst: Option<(f64, Told, Told)> = None;
-        for (message, all) in &self.same {
+        for (&((kind, .., moved), _), all) in &self.same {
             let Some(least) = all.iter().min_by(|a, b| a.time_ps.total_cmp(&b.time_ps)) else { continue };
-            let is_hop = message.0 == "collective-permute";
-            let told = |one: &Taken<'_>| (one.op.1.clone(), one.time_ps, message.3 as f64);
+            let is_hop = kind == "collective-permute";
+            let told = |one: &Taken<'_>| (one.op.1.clone(), one.time_ps, moved as f64);
             if let Some(expected) = least.expected_ps.filter(|_| all.len() > 1 && !is_hop) {
                 quick_ps += least.time_ps * least.runs;
                 expected_ps += expected * least.runs;
@@ -180,7 +178,7 @@ impl<'k> Messages<'k> {
     /// for what it sends as the large one that is nearest to what it should take.
     fn unlike_for_their_bytes(&self) -> Unlike<'_, 'k> {
         let mut kinds: BTreeMap<(&str, &str, u64, &[u32]), Vec<Due<'_, 'k>>> = BTreeMap::new();
-        for (&(kind, axis, members, moved, group), all) in &self.same {
+        for (&((kind, axis, members, moved), group), all) in &self.same {
             let plain = all.iter().filter(|one| !one.is_asynchronous && kind != "collective-permute");
             let due = plain.filter_map(|taken| {
                 let due_ps = taken.expected_ps.filter(|ps| *ps > 0.0)?;

@@ -50,7 +50,15 @@ impl Kept {
         let made = make();
         let size = made.as_ref().map_or(0, Account::size);
         if self.intervals.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MOST_INTERVALS {
-            return cell.get_or_init(|| made).as_ref().map(take);
+            let mut is_first = false;
+            let found = cell.get_or_init(|| {
+                is_first = true;
+                made
+            });
+            if !is_first {
+                self.intervals.fetch_sub(size, Ordering::Relaxed);
+            }
+            return found.as_ref().map(take);
         }
         self.intervals.fetch_sub(size, Ordering::Relaxed);
         made.as_ref().map(take)
