@@ -60,11 +60,16 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn resident_memory_follows_what_is_touched() {
-        let before = resident().unwrap();
-        assert!(before > 1 << 20, "{before} bytes");
-        let some = vec![1_u8; 64 << 20];
-        let with = resident().unwrap();
-        assert!(with > before + (48 << 20), "{before} then {with} with {} bytes", some.len());
-        assert!(peak().unwrap() >= before + (48 << 20));
+        assert!(resident().unwrap() > 1 << 20);
+        let follows = || {
+            let before = resident().unwrap();
+            let some = vec![1_u8; 64 << 20];
+            let with = resident().unwrap();
+            some.len() as u64 == 64 << 20
+                && with > before + (48 << 20)
+                && peak().unwrap() >= before + (48 << 20)
+        };
+        // Other tests of this process give memory back meanwhile.
+        assert!((0..20).any(|_| follows()));
     }
 }
