@@ -1,5 +1,6 @@
 //! Many runs of a place, a row each. What was read of one is kept, so that the next time only new sessions are read.
 
+use std::path::{MAIN_SEPARATOR, Path, is_separator};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haloscope_analyses::fleet::{self, FleetRun, Summary};
@@ -63,7 +64,7 @@ impl Store {
                 Ok(summary) => Ok(summary),
                 // Nothing can be asked of a place that is not reached.
                 Err(error @ Error::Remote(_)) if runs.is_empty() => return Err(error),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(without_folder(&error.to_string(), &info.path)),
             };
             kept += usize::from(is_kept && summary.is_ok());
             runs.push(FleetRun {
@@ -94,6 +95,18 @@ impl Store {
         })?;
         serde_json::from_slice(&body.bytes).map_err(|error| unreadable(&error))
     }
+}
+
+/// What is said of a run in `path`, a folder or a file, with the names of its files alone: the row says where they are.
+fn without_folder(said: &str, path: &str) -> String {
+    let path = path.trim_end_matches(is_separator);
+    let Some(name) = Path::new(path).file_name().and_then(|name| name.to_str()) else {
+        return said.to_owned();
+    };
+    let inside = ['/', MAIN_SEPARATOR]
+        .iter()
+        .fold(said.to_owned(), |said, separator| said.replace(&format!("{path}{separator}"), ""));
+    inside.replace(path, name)
 }
 
 fn unreadable(error: &serde_json::Error) -> Error {
@@ -137,6 +150,22 @@ pub fn since(text: &str) -> Result<Since, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_names_files_and_no_folders() {
+        let said =
+            "/logs/plugins/profile/a/h.xplane.pb is no profile; /logs/plugins/profile/b/h.xplane.pb is";
+        assert_eq!(
+            without_folder(said, "/logs/plugins/profile/a"),
+            "h.xplane.pb is no profile; /logs/plugins/profile/b/h.xplane.pb is"
+        );
+        assert_eq!(without_folder("gs://b/r/x.pb: gone", "gs://b/r/"), "x.pb: gone");
+        assert_eq!(
+            without_folder("/logs/one.xplane.pb is cut", "/logs/one.xplane.pb"),
+            "one.xplane.pb is cut"
+        );
+        assert_eq!(without_folder("no answer", ""), "no answer");
+    }
 
     #[test]
     fn a_time_is_a_length_or_a_moment() {
