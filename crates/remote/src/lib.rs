@@ -29,7 +29,7 @@ pub use address::Address;
 pub use download::{Downloaded, Progress, download};
 pub use error::Error;
 pub use list::list;
-pub use mirror::{ABOUT, FOLDER as MIRROR, leave};
+pub use mirror::{ABOUT, FOLDER as MIRROR, leave, release};
 pub use object::Object;
 pub use per_process::PerProcess;
 pub use put::put;

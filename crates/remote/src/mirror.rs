@@ -52,8 +52,8 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
     private().write(true).create(true).truncate(true).open(path)?.write_all(text.as_bytes())
 }
 
-/// Locks that are held until the process ends: what it uses is not evicted.
-static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
+/// The folders that are in use, each with its lock, until the process ends or [`release`] is called: what is in use is not evicted.
+static HELD: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 
 impl Mirror {
     /// Takes the session's folder, waiting while another brings the same.
@@ -99,13 +99,13 @@ impl Mirror {
         })
     }
 
-    /// Lets others read, and keeps the folder from being evicted until the process ends.
+    /// Lets others read, and keeps the folder from being evicted until the process ends, or until it is [released](release).
     pub(crate) fn hold_shared(self) {
         let Some(lock) = self.lock else { return };
         // Nobody can come between for long: who evicts takes the lock for a moment and finds it used just now.
         let shared = lock.unlock().and_then(|()| lock.lock_shared());
         if shared.is_ok() {
-            HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(lock);
+            HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((self.folder, lock));
         }
     }
 
@@ -155,6 +155,18 @@ pub fn leave() {
         HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
         // What cannot be removed is the system's to clean up, as all temporary files.
         let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// Says that what a [`Downloaded`](crate::Downloaded) brought is not read any more: it may be evicted, unless somebody else reads it. Of
+/// what this process brought for itself alone, the cache being off, nothing is left then. To be called once for each `Downloaded`.
+pub fn release(folder: &Path) {
+    let mut held = HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(at) = held.iter().position(|(own, _)| folder.starts_with(own)) else { return };
+    let (own, lock) = held.swap_remove(at);
+    // Whoever else reads it has the lock too, and whoever is about to finds it missing and brings it anew.
+    if own.starts_with(process_folder()) && lock.unlock().is_ok() && lock.try_lock().is_ok() {
+        let _ = fs::remove_dir_all(own);
     }
 }
 
@@ -397,5 +409,36 @@ mod tests {
         // Removed by hand while somebody uses it: nobody waits for ever.
         fs::remove_file(part.path).unwrap();
         assert!(mirror.wait(lock(folder.path()), &session).is_none());
+    }
+
+    #[test]
+    fn what_nobody_reads_any_more_may_be_evicted() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("mirror");
+        let is_held = || lock(folder.path()).try_lock().is_err();
+        for _ in 0..2 {
+            let shared = lock(folder.path());
+            shared.lock_shared().unwrap();
+            Mirror { folder: own.clone(), lock: Some(shared) }.hold_shared();
+        }
+        release(&own.join("file"));
+        assert!(is_held(), "somebody else reads it");
+        release(&own.join("file"));
+        assert!(!is_held());
+        release(&own.join("file"));
+        // What lies in the folder of this process is nobody else's, and goes.
+        let alone = process_folder().join("mirror-of-a-test");
+        make(&alone).unwrap();
+        for others in [1, 0] {
+            let shared = lock(folder.path());
+            shared.lock_shared().unwrap();
+            Mirror { folder: alone.clone(), lock: Some(shared) }.hold_shared();
+            let reader = lock(folder.path());
+            if others > 0 {
+                reader.lock_shared().unwrap();
+            }
+            release(&alone);
+            assert_eq!(alone.exists(), others > 0);
+        }
     }
 }

@@ -41,7 +41,7 @@ use haloscope_remote::Address;
 
 pub use asked_run::{AskedRun, ask};
 pub use error::Error;
-pub use find::{find, is_elsewhere};
+pub use find::{FarCopy, FarFile, FarPlace, FarRun, find, is_elsewhere};
 pub use fleet::{Fleet, Since, since};
 pub use haloscope_remote::{Progress, leave};
 pub use index::{

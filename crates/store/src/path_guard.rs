@@ -76,12 +76,8 @@ impl Store {
 
     /// The address as it is below the root that it lies in, with the root's own credentials: nobody else's are used.
     fn confined_remote(&self, asked: &Address) -> Result<Address, Error> {
-        let text = asked.to_string();
-        let outside = || Error::Outside(text.clone());
-        let root = self.remote_roots.iter().find(|root| asked.starts_with(root)).ok_or_else(outside)?;
-        let shown = root.to_string();
-        let below = text.strip_prefix(shown.trim_end_matches('/')).ok_or_else(outside)?;
-        Ok(root.join(below))
+        let inside = self.remote_roots.iter().find_map(|root| asked.within(root));
+        inside.ok_or_else(|| Error::Outside(asked.to_string()))
     }
 
     /// The folder without links; `None` if there is none. What lies outside is refused whether it is there or not.

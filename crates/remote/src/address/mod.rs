@@ -141,6 +141,14 @@ impl Address {
             && !decoded(&self.path).split(['/', '\\']).any(|part| part == "..")
     }
 
+    /// The same place as it is below `root`, asked for as `root` is: with the root's user, password and query, and none of its own. `None` for
+    /// what lies outside.
+    #[must_use]
+    pub fn within(&self, root: &Self) -> Option<Self> {
+        let is_folder = self.is_folder;
+        self.starts_with(root).then(|| Self { path: self.path.clone(), is_folder, ..root.clone() })
+    }
+
     pub(crate) fn kind(&self) -> StoreKind {
         self.kind
     }

@@ -83,3 +83,18 @@ fn what_lies_below_a_root_is_known() {
     assert!(!parse("https://h/a/%2e%2e%2fb").starts_with(&web));
     assert!(parse("https://h/x").starts_with(&parse("https://h")));
 }
+
+#[test]
+fn what_lies_below_a_root_is_asked_for_as_the_root_is() {
+    let root = parse("https://user:word@h/logs?sig=own");
+    let asked = parse("https://other:one@h/logs/a%20b/?sig=other");
+    assert_eq!(
+        asked.within(&root).unwrap().url().unwrap().as_str(),
+        "https://user:word@h/logs/a%20b/?sig=own"
+    );
+    assert!(
+        parse("https://h/logs2").within(&root).is_none()
+            && parse("https://h:1/logs/a").within(&root).is_none()
+    );
+    assert_eq!(parse("s3a://b/logs/a").within(&parse("s3://b/logs")).unwrap().to_string(), "s3://b/logs/a");
+}
