@@ -66,7 +66,7 @@ pub(crate) fn command() -> Command {
                 .value_name("RUN... SQL")
                 .num_args(0..)
                 .value_parser(value_parser!(OsString))
-                .help("Log folders, session folders or .xplane.pb files; then what to ask of them"),
+                .help("Log folders, session folders or .xplane.pb files, here or at an address (gs://, s3://, az://, http(s)://); then what to ask of them"),
         )
         .arg(
             Arg::new("file")
@@ -222,9 +222,10 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
     }))
 }
 
-/// Whether a word is a run and no SQL: something of this name is there.
+/// Whether a word is a run and no SQL: something of this name is there, or it is an address.
 fn is_run(word: &OsString) -> bool {
-    word != "-" && std::path::Path::new(word).exists()
+    let path = std::path::Path::new(word);
+    word != "-" && (path.exists() || haloscope_store::is_elsewhere(path))
 }
 
 /// Whether somebody sits there who types and reads.

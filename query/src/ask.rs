@@ -189,6 +189,7 @@ fn end_on_ctrl_c(tell: SyncSender<Told>, scratch: std::path::PathBuf) -> io::Res
 )]
 fn end(failure: &Failure, scratch: &std::path::Path) -> ! {
     let _ = std::fs::remove_dir_all(scratch);
+    haloscope_store::leave();
     std::process::exit(i32::from(failure.exit_code()))
 }
 
@@ -250,7 +251,7 @@ impl Work {
 
     fn open(&self) -> Result<Arc<[Run]>, Failure> {
         let runs = open::all(&self.runs, self.partial, &|said| match said {
-            Said::Found(found) => open::say_newest(found),
+            Said::Found(found) => found.say_newest(),
             Said::LeftOut(why) => printer::note(format_args!("left out: {why}")),
         })?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();

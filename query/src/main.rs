@@ -63,6 +63,7 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     };
+    haloscope_store::leave();
     // What still runs on other threads ends with the process: a query cannot be stopped in all of its parts.
     ExitCode::from(code)
 }

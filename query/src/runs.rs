@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::{ArrayRef, StringViewArray};
 use haloscope_profile::{
-    Device, DeviceId, DeviceKind, Line, LineKind, MetaIdx, Plane, PlaneId, Profile, Source, load,
+    Device, DeviceId, DeviceKind, Line, LineKind, MetaIdx, Plane, PlaneId, Profile, Source,
 };
-use haloscope_report::{Error, naming};
+use haloscope_report::naming;
+use haloscope_store::FarCopy;
 use haloscope_time::nesting::walk_own;
 use haloscope_time::op_lines::holds_ops;
 use haloscope_time::steps::Steps;
@@ -30,6 +31,8 @@ pub(crate) struct Run {
     labels: Vec<OnceLock<ArrayRef>>,
     depth: Vec<OnceLock<Vec<u32>>>,
     own: Vec<OnceLock<Vec<i64>>>,
+    /// What it is read from, where that was brought here: behind the profile, since it may go with this.
+    held: Option<FarCopy>,
 }
 
 /// Where a file stands among those of its run.
@@ -56,15 +59,6 @@ fn empty<T>(many: usize) -> Vec<OnceLock<T>> {
 }
 
 impl Run {
-    /// Opens a run.
-    ///
-    /// # Errors
-    /// As [`load::find`] and [`load::open`].
-    pub(crate) fn open(path: &Path) -> Result<(Self, load::Run), Error> {
-        let found = load::find(path)?;
-        Ok((Self::of(name(&found.path), load::open(&found)?), found))
-    }
-
     /// A run without anything in it, whose tables have columns and no rows.
     pub(crate) fn nothing() -> Self {
         Self::of(String::new(), Profile::default())
@@ -85,6 +79,7 @@ impl Run {
             labels: empty(profile.planes.len()),
             depth: empty(profile.lines.len()),
             own: empty(profile.lines.len()),
+            held: None,
             profile: Arc::new(profile),
         }
     }
@@ -99,9 +94,19 @@ impl Run {
 
     /// Puts one file of a run in another place; `false`, and nothing done, while somebody else has its profile.
     pub(crate) fn placed(&mut self, name: &str, shown: &str, place: &Place) -> bool {
-        let Some(profile) = Arc::get_mut(&mut self.profile) else { return false };
+        let held = self.held.take();
+        let Some(profile) = Arc::get_mut(&mut self.profile) else {
+            self.held = held;
+            return false;
+        };
         *self = Self::of_file(name, shown, std::mem::take(profile), place);
+        self.held = held;
         true
+    }
+
+    /// The same, read from a copy that stays as long as it.
+    pub(crate) fn holding(self, copy: FarCopy) -> Self {
+        Self { held: Some(copy), ..self }
     }
 
     /// The number of a line in its run.
@@ -196,7 +201,9 @@ impl Run {
 /// What a run is called: its folder or file, and of a session the log folder that it is in.
 pub(crate) fn name(path: &Path) -> String {
     let shown = std::path::PathBuf::from(naming::shown(path));
-    let path = path.canonicalize().unwrap_or(shown);
+    // What was brought here is called by where it comes from.
+    let is_own = shown == path && !haloscope_store::is_elsewhere(path);
+    let path = path.canonicalize().ok().filter(|_| is_own).unwrap_or(shown);
     let mut parts = path.iter().rev().map(|part| part.to_string_lossy().into_owned());
     let own = parts.next().unwrap_or_else(|| "run".to_owned());
     match (parts.next().as_deref(), parts.next().as_deref(), parts.next()) {

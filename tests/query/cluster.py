@@ -57,9 +57,9 @@ def cpu(process: int) -> float:
 class Worker:
     """A worker of this machine."""
 
-    def __init__(self, program: str, root: pathlib.Path, token: pathlib.Path):
+    def __init__(self, program: str, root: pathlib.Path, token: pathlib.Path, cache: str):
         words = [program, "worker", "--listen", "127.0.0.1:0", "--roots", root, "--token-file", token]
-        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "HALOSCOPE_CACHE": cache})
         self.url = self.process.stderr.readline().split()[-1]
 
 
@@ -67,7 +67,7 @@ def asked(words: list) -> tuple:
     """Exit code, stdout, stderr, wall seconds, CPU seconds and peak bytes of a process."""
     begun = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(words, stdout=out, stderr=err)
+        process = subprocess.Popen(words, stdout=out, stderr=err, env={**os.environ, "HALOSCOPE_CACHE": "off"})
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.monotonic() - begun
@@ -76,8 +76,8 @@ def asked(words: list) -> tuple:
         return process.returncode, out.read(), err.read().decode(), wall, used.ru_utime + used.ru_stime, used.ru_maxrss << 10
 
 
-def measure(program: str, hosts: int, workers: int, questions: dict) -> list:
-    """Asks all questions both ways; what is wrong."""
+def measure(program: str, hosts: int, workers: int, questions: dict, is_kept: bool) -> list:
+    """Asks all questions both ways; what is wrong. With `is_kept` workers have a cache, and others that have it too are asked again."""
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -89,9 +89,17 @@ def measure(program: str, hosts: int, workers: int, questions: dict) -> list:
         print("| question | one process: wall s | CPU s | MiB | workers: wall s | CPU s of all | who asks, MiB | largest worker, MiB |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
         most = 0
-        for name, question in questions.items():
+        if is_kept:
+            # Of what was written a moment ago nothing is kept.
+            time.sleep(2.5)
+        asking = [(name, question, f"{number}") for number, (name, question) in enumerate(questions.items())]
+        if is_kept:
+            asking = [one for name, question, at in asking for one in ((name, question, at), (f"{name}, again", question, at))]
+        for name, question, at in asking:
             # Anew for each question, so that peaks are its own.
-            all_workers = [Worker(program, run, token) for _ in range(workers)]
+            # One cache: with other addresses workers have other files.
+            cache = str(folder / f"cache-{at}") if is_kept else "off"
+            all_workers = [Worker(program, run, token, cache) for _ in range(workers)]
             try:
                 words = [program, run, question, "--format", "csv"]
                 code, own, said, wall, seconds, peak = asked(words)
@@ -124,6 +132,7 @@ def main() -> None:
     arguments.add_argument("--hosts", type=int, nargs="+", default=[64])
     arguments.add_argument("--workers", type=int, default=3)
     arguments.add_argument("--canned", action="store_true", help="the canned questions too")
+    arguments.add_argument("--kept", action="store_true", help="workers have a cache, and each question is put again, to new ones")
     arguments.add_argument("--only", nargs="+", default=[], help="questions whose names begin so")
     given = arguments.parse_args()
     program = str(pathlib.Path(given.query).resolve())
@@ -132,7 +141,7 @@ def main() -> None:
     questions = {**QUESTIONS, **{f"`{name}`": name for name in canned}}
     if given.only:
         questions = {name: sql for name, sql in questions.items() if name.startswith(tuple(given.only))}
-    wrong = [one for hosts in given.hosts for one in measure(program, hosts, given.workers, questions)]
+    wrong = [one for hosts in given.hosts for one in measure(program, hosts, given.workers, questions, given.kept)]
     print("\n".join(["", *wrong]) if wrong else "\nall answers are the same")
     sys.exit(bool(wrong))
 

@@ -12,8 +12,8 @@ use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
-use haloscope_profile::load;
 use haloscope_report::{Error, naming};
+use haloscope_store::{Cache, FarFile};
 use url::Url;
 
 use super::analyses;
@@ -22,13 +22,13 @@ use super::gate::{self, Token};
 use super::later::Later;
 use super::members::{self, Dead, Member};
 use super::session;
-use super::shelf::{FileRef, OUTSIDE, Shelf, UNREAD};
+use super::shelf::{FileRef, OUTSIDE, Roots, Shelf, UNREAD, Version};
 use super::survey;
 use super::table::{self, Files};
 use crate::engine::{self, Engine};
 use crate::failure::Failure;
 use crate::functions;
-use crate::open::{self, PARTIAL};
+use crate::open::{self, Found, PARTIAL};
 use crate::printer;
 use crate::runs::{self, Place};
 use crate::stats::Stats;
@@ -72,13 +72,16 @@ pub(crate) async fn ask(
     let (mut live, dead) = members::ask(&urls, &channels).await?;
     go_on(&live, &dead)?;
     dead.iter().for_each(|dead| printer::note(format_args!("left out: {dead}")));
-    let files = find(question)?;
-    let shelf = Arc::new(Shelf::new(None, KEPT));
+    let (found, files) = find(question)?;
+    // What is read here are the runs that were asked for.
+    let places = found.iter().filter_map(Found::place).collect();
+    let shelf = Arc::new(Shelf::new(Roots { folders: None, places }, KEPT, Cache::of_user()?));
     let mut said = BTreeSet::new();
     let mut all_dead = dead;
     // A worker that dies again and again is one that dies.
     for _ in 0..2 * urls.len() {
-        let asked = Asked { question, files: &files, live: &live, channels: &channels, shelf: &shelf };
+        let asked =
+            Asked { question, found: &found, files: &files, live: &live, channels: &channels, shelf: &shelf };
         let failure = match asked.answer(&mut said).await {
             Ok(()) => return give(question, begin, &mut batch),
             Err(failure) => failure,
@@ -115,11 +118,11 @@ fn go_on(live: &[Member], dead: &[Dead]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files of the runs, with the names that answers have for them; nothing of them is read.
-fn find(question: &Question<'_>) -> Result<Vec<FileRef>, Failure> {
+/// The runs, and their files with the names that answers have for them; nothing of them is read.
+fn find(question: &Question<'_>) -> Result<(Vec<Found>, Vec<FileRef>), Failure> {
     let (mut found, mut failed) = (Vec::new(), None);
     for path in question.runs {
-        match load::find(path) {
+        match Found::at(path) {
             Ok(run) => found.push(run),
             Err(error) if question.is_partial && question.runs.len() > 1 => {
                 printer::note(format_args!("left out: {error}"));
@@ -128,46 +131,66 @@ fn find(question: &Question<'_>) -> Result<Vec<FileRef>, Failure> {
             Err(error) => return Err(error.into()),
         }
     }
-    let mut names: Vec<String> = found.iter().map(|run| runs::name(&run.path)).collect();
+    let mut names: Vec<String> = found.iter().map(Found::name).collect();
     runs::tell_names_apart(&mut names);
     open::say_names(&names, question.is_verbose);
     let mut files = Vec::new();
-    for (run, name) in found.iter().zip(names) {
-        open::say_newest(run);
-        for path in &run.files {
-            let absolute = std::path::absolute(path)?;
-            let bytes = match path.metadata() {
-                Ok(meta) => meta.len(),
-                Err(source) => {
-                    let error = Error::Io { path: path.clone(), source };
-                    if !question.is_partial {
-                        return Err(error.into());
-                    }
+    for (found, name) in found.iter().zip(names) {
+        found.say_newest();
+        let own = match found {
+            Found::Here(run) => run.files.iter().map(|path| here(path, &name)).collect::<Vec<_>>(),
+            Found::Elsewhere(run) => run.files().iter().map(|file| Ok(elsewhere(file, &name))).collect(),
+        };
+        for file in own {
+            match file {
+                Ok(file) => files.push(file),
+                Err(Failure::Core(error)) if question.is_partial => {
                     printer::note(format_args!("left out: {error}"));
                     failed.get_or_insert(error);
-                    continue;
                 }
-            };
-            let Some(own) = absolute.to_str() else {
-                let message = format!("{}: a name that is not UTF-8", path.display());
-                return Err(Failure::Unread(
-                    message,
-                    "a worker is told names as text: give it another".into(),
-                ));
-            };
-            files.push(FileRef {
-                at: u32::try_from(files.len()).unwrap_or(u32::MAX),
-                run: name.clone(),
-                path: own.to_owned(),
-                shown: naming::shown(path),
-                bytes,
-                place: Place::default(),
-            });
+                Err(failure) => return Err(failure),
+            }
         }
+    }
+    for (at, file) in (0..).zip(&mut files) {
+        file.at = at;
     }
     match failed {
         Some(error) if files.is_empty() => Err(error.into()),
-        _ => Ok(files),
+        _ => Ok((found, files)),
+    }
+}
+
+/// A file here.
+fn here(path: &Path, run: &str) -> Result<FileRef, Failure> {
+    let absolute = std::path::absolute(path)?;
+    let bytes = path.metadata().map_err(|source| Error::Io { path: path.to_owned(), source })?.len();
+    let Some(own) = absolute.to_str() else {
+        let message = format!("{}: a name that is not UTF-8", path.display());
+        return Err(Failure::Unread(message, "a worker is told names as text: give it another".into()));
+    };
+    let (own, shown) = (own.to_owned(), naming::shown(path));
+    Ok(FileRef {
+        at: 0,
+        run: run.to_owned(),
+        path: own,
+        shown,
+        bytes,
+        version: None,
+        place: Place::default(),
+    })
+}
+
+/// A file at an address.
+fn elsewhere(file: &FarFile, run: &str) -> FileRef {
+    FileRef {
+        at: 0,
+        run: run.to_owned(),
+        path: file.address.clone(),
+        shown: file.address.clone(),
+        bytes: file.size,
+        version: Some(Version::of(file)),
+        place: Place::default(),
     }
 }
 
@@ -198,6 +221,7 @@ fn give(
 /// One try, with workers that live.
 struct Asked<'a> {
     question: &'a Question<'a>,
+    found: &'a [Found],
     files: &'a [FileRef],
     live: &'a [Member],
     channels: &'a Channels,
@@ -217,7 +241,7 @@ impl Asked<'_> {
             let (files, workers) = (files.len(), self.live.len());
             printer::note(format_args!("{files} files on {workers} workers"));
         }
-        let later = Arc::new(Later::new(question.runs, question.is_partial));
+        let later = Arc::new(Later::new(self.found.to_vec(), question.is_partial));
         let files = Arc::new(Files::new(files, events, partitions));
         table::register(&context, &files, &later, &Arc::new(Stats::default()), is_split)?;
         analyses::register(&context, &files, &later, is_split);
@@ -288,8 +312,11 @@ impl Asked<'_> {
 fn of_workers(error: DataFusionError) -> Failure {
     let message = error.find_root().to_string();
     if let Some((_, why)) = message.split_once(UNREAD) {
-        let hint =
-            if why.contains(OUTSIDE) { "start the workers with --roots FOLDER that holds it" } else { "" };
+        let hint = if why.contains(OUTSIDE) {
+            "start the workers with --roots FOLDER, or ADDRESS, that holds it"
+        } else {
+            ""
+        };
         return Failure::Unread(why.to_owned(), hint.into());
     }
     error.into()

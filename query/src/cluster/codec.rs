@@ -15,7 +15,7 @@ use prost::Message;
 
 use super::leaf::{FileScan, What};
 use super::session;
-use super::shelf::FileRef;
+use super::shelf::{FileRef, Version};
 use crate::runs::Place;
 use crate::tables::analysis::external;
 
@@ -64,6 +64,12 @@ struct File {
     is_one_of_many: bool,
     #[prost(uint32, tag = "8")]
     first_line: u32,
+    #[prost(bool, tag = "9")]
+    is_elsewhere: bool,
+    #[prost(string, optional, tag = "10")]
+    etag: Option<String>,
+    #[prost(uint64, tag = "11")]
+    modified_ns: u64,
 }
 
 /// Whether a condition can be sent to a worker, and is the same there.
@@ -92,6 +98,9 @@ impl PhysicalExtensionCodec for Codec {
             zero_ns: file.place.zero_ns,
             is_one_of_many: file.place.is_one_of_many,
             first_line: file.place.first_line,
+            is_elsewhere: file.version.is_some(),
+            etag: file.version.as_ref().and_then(|version| version.etag.clone()),
+            modified_ns: file.version.as_ref().map_or(0, |version| version.modified_ns),
         };
         let filters = scan.filters.iter().map(|filter| Ok(filter.to_bytes()?.to_vec()));
         let message = Scan {
@@ -129,6 +138,7 @@ impl PhysicalExtensionCodec for Codec {
             path: file.path,
             shown: file.shown,
             bytes: file.bytes,
+            version: file.is_elsewhere.then_some(Version { etag: file.etag, modified_ns: file.modified_ns }),
             place: Place {
                 zero_ns: file.zero_ns,
                 is_one_of_many: file.is_one_of_many,

@@ -1,6 +1,5 @@
 //! Runs that whoever asks opens where a question needs them whole.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::SchemaRef;
@@ -11,21 +10,21 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::failure::Failure;
-use crate::open;
+use crate::open::{self, Found};
 use crate::runs::Run;
 use crate::stats::Stats;
 use crate::tables::{self, event};
 
 /// The runs, once they are opened.
 pub(super) struct Later {
-    paths: Vec<PathBuf>,
+    found: Vec<Found>,
     is_partial: bool,
     opened: Mutex<Option<Arc<[Run]>>>,
 }
 
 impl Later {
-    pub(super) fn new(paths: &[PathBuf], is_partial: bool) -> Self {
-        Self { paths: paths.to_vec(), is_partial, opened: Mutex::default() }
+    pub(super) fn new(found: Vec<Found>, is_partial: bool) -> Self {
+        Self { found, is_partial, opened: Mutex::default() }
     }
 
     /// Opens them at the first call.
@@ -37,8 +36,9 @@ impl Later {
         if let Some(runs) = opened.as_ref() {
             return Ok(Arc::clone(runs));
         }
-        // What is left out was said when the workers looked at it.
-        let runs = open::all(&self.paths, self.is_partial, &|_| ()).map_err(|failure| match failure {
+        // As they were listed for the workers. What is left out was said when those looked at it.
+        let found = self.found.iter().map(|found| Ok(found.clone()));
+        let runs = open::each(found, self.is_partial, &|_| ()).map_err(|failure| match failure {
             Failure::Core(error) => DataFusionError::External(Box::new(error)),
             other => DataFusionError::Execution(other.message().unwrap_or_default()),
         })?;

@@ -25,7 +25,7 @@ pub(crate) mod worker;
 pub(crate) use gate::Token;
 
 /// What changes when a plan or an answer on its way means something else than before.
-const PROTOCOL: u32 = 2;
+const PROTOCOL: u32 = 3;
 
 /// What two programs must have in common to work on one question.
 fn version() -> String {

@@ -1,14 +1,18 @@
 //! Parts of files on their way: made by the worker that has the file, sent in pieces, and joined by whoever asks.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, LargeBinaryArray, StringArray};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::internal_err;
 use datafusion::error::Result;
+use haloscope_profile::load;
+use haloscope_store::{Body, Question};
+use prost::Message;
 
-use super::shelf::{Closed, FileRef, Shelf};
+use super::shelf::{FileRef, Shelf, profile};
+use crate::printer;
 use crate::tables::part::{self, FilePart};
 
 /// Bytes of a part that go over the network in one row.
@@ -27,13 +31,79 @@ pub(super) fn schema() -> SchemaRef {
     ]))
 }
 
-/// What these analyses need of a file: one part, of one host.
+/// What the cache calls them. No analysis has this name.
+const KEPT_AS: &str = "part";
+/// What kind of thing is kept.
+const KIND: &str = "application/x-protobuf";
+/// A larger part is made each time: what is kept is copied when it is read and written, beside what a worker may have in memory.
+const LARGEST: usize = 64 << 20;
+
+/// A part as it is kept.
+#[derive(Clone, PartialEq, Message)]
+struct KeptPart {
+    #[prost(string, tag = "1")]
+    host: String,
+    #[prost(uint64, tag = "2")]
+    file_bytes: u64,
+    #[prost(bytes = "vec", tag = "3")]
+    bytes: Vec<u8>,
+}
+
+/// The parts of a file as they are kept.
+#[derive(Clone, PartialEq, Message)]
+struct KeptParts {
+    #[prost(message, repeated, tag = "1")]
+    parts: Vec<KeptPart>,
+}
+
+/// What these analyses need of a file: one part, of one host. It is made, unless this very program made it of the file as it is, for the
+/// same analyses, and kept it.
 ///
 /// # Errors
 /// For a file that cannot be read, or was written to meanwhile.
 pub(super) fn of(file: &FileRef, questions: &[&str], shelf: &Shelf) -> Result<Vec<FilePart>> {
-    let profile = shelf.alone(file)?;
-    part::of(&file.run, &profile, questions).map_err(|error| Closed::Unread(error).into())
+    let made = shelf.alone(file, |path| {
+        let (files, path) = (vec![path.to_owned()], path.to_owned());
+        let run = load::Run { files, path, chosen_from: 1 };
+        let words = questions.join(",");
+        let place = shelf.cache.as_ref().and_then(|cache| {
+            let question = Question::of_words(KEPT_AS, &words, &run)?;
+            Some((cache, question))
+        });
+        let known = place.as_ref().and_then(|(cache, question)| cache.body(question));
+        if let Some(kept) = known.and_then(|body| KeptParts::decode(body.bytes.as_slice()).ok()) {
+            return Ok(kept.into_parts(&file.run));
+        }
+        let parts = part::of(&file.run, &profile(&run.path)?, questions)?;
+        let bytes: usize = parts.iter().map(|part| part.bytes.len()).sum();
+        let Some((cache, question)) = place.filter(|_| bytes <= LARGEST) else { return Ok(parts) };
+        let kept = KeptParts::of(parts);
+        cache.keep_body(&question, &Body { content_type: KIND.to_owned(), bytes: kept.encode_to_vec() });
+        if let Some(trouble) = cache.trouble() {
+            static SAID: Once = Once::new();
+            SAID.call_once(|| printer::note(format_args!("parts are not kept: {trouble}")));
+        }
+        Ok(kept.into_parts(&file.run))
+    });
+    made.map_err(Into::into)
+}
+
+impl KeptParts {
+    fn of(parts: Vec<FilePart>) -> Self {
+        let part =
+            |part: FilePart| KeptPart { host: part.host, file_bytes: part.file_bytes, bytes: part.bytes };
+        Self { parts: parts.into_iter().map(part).collect() }
+    }
+
+    fn into_parts(self, run: &str) -> Vec<FilePart> {
+        let part = |part: KeptPart| FilePart {
+            run: run.to_owned(),
+            host: part.host,
+            file_bytes: part.file_bytes,
+            bytes: part.bytes,
+        };
+        self.parts.into_iter().map(part).collect()
+    }
 }
 
 /// A part in rows that are short enough for the network; one at least.
@@ -114,7 +184,7 @@ mod tests {
 
     fn file(at: u32) -> FileRef {
         let (run, path) = ("r".to_owned(), format!("/logs/h-{at}.xplane.pb"));
-        FileRef { at, run, shown: path.clone(), path, bytes: 9, place: Place::default() }
+        FileRef { at, run, shown: path.clone(), path, bytes: 9, version: None, place: Place::default() }
     }
 
     fn part(host: &str, bytes: Vec<u8>) -> FilePart {

@@ -17,6 +17,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionContext;
 use datafusion_distributed::{DistributedExt, Worker, WorkerQueryContext};
 use haloscope_profile::load;
+use haloscope_store::{Cache, FarPlace};
 use tokio::net::TcpListener;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
@@ -29,7 +30,7 @@ use super::channel::Channels;
 use super::codec::Codec;
 use super::gate::{self, Gate, Token};
 use super::members;
-use super::shelf::Shelf;
+use super::shelf::{Roots, Shelf};
 use crate::engine::STACK;
 use crate::failure::Failure;
 use crate::functions;
@@ -48,7 +49,8 @@ pub(crate) fn command() -> Command {
         .max_term_width(80)
         .after_help(
             "Whoever has the token can read all runs below the roots. The token and what is read go over the network as they are: use a network of \
-             your own.\n\nExample:\n  haloscope-query worker --listen 10.0.0.1:8795 --roots /logs --token-file token",
+             your own.\n\nExample:\n  haloscope-query worker --listen 10.0.0.1:8795 --roots /logs --token-file token\n  \
+             haloscope-query worker --listen 10.0.0.1:8795 --roots gs://bucket/logs --token-file token",
         )
         .arg(
             Arg::new("listen")
@@ -61,11 +63,11 @@ pub(crate) fn command() -> Command {
         .arg(
             Arg::new("roots")
                 .long("roots")
-                .value_name("FOLDER")
+                .value_name("FOLDER|ADDRESS")
                 .required(true)
                 .num_args(1..)
                 .value_parser(value_parser!(PathBuf))
-                .help("Folders below which files are read; no others are, whoever asks"),
+                .help("Folders and addresses (gs://, s3://, az://, http(s)://) below which files are read; no others are, whoever asks"),
         )
         .arg(
             Arg::new("token-file")
@@ -119,15 +121,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
             hint.into(),
         ));
     }
-    let roots = matches
-        .get_many::<PathBuf>("roots")
-        .into_iter()
-        .flatten()
-        .map(|path| root(path))
-        .collect::<Result<_, _>>()?;
+    let roots = roots(matches.get_many::<PathBuf>("roots").into_iter().flatten())?;
     let memory = matches.get_one::<u64>("memory-limit").copied();
     load::set_memory_limit(memory.map(|memory| memory / 2));
-    let shelf = Shelf::new(Some(roots), matches.get_one::<u64>("keep").copied().unwrap_or(u64::MAX));
+    let keep = matches.get_one::<u64>("keep").copied().unwrap_or(u64::MAX);
+    let shelf = Shelf::new(roots, keep, Cache::of_user()?);
     let scratch = tempfile::Builder::new().prefix("haloscope-worker-").tempdir()?;
     let mut environment = RuntimeEnvBuilder::new()
         .with_disk_manager_builder(
@@ -182,10 +180,23 @@ async fn ended() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
+/// What may be read: folders and addresses.
+fn roots<'a>(given: impl Iterator<Item = &'a PathBuf>) -> Result<Roots, Failure> {
+    let (mut folders, mut places) = (Vec::new(), Vec::new());
+    for path in given {
+        if haloscope_store::is_elsewhere(path) {
+            places.push(FarPlace::parse(path)?);
+        } else {
+            folders.push(folder(path)?);
+        }
+    }
+    Ok(Roots { folders: Some(folders), places })
+}
+
 /// A folder as it was given, and without links.
-fn root(path: &Path) -> Result<(PathBuf, PathBuf), Failure> {
+fn folder(path: &Path) -> Result<(PathBuf, PathBuf), Failure> {
     let wrong = |why: String| {
-        let hint = "a worker reads folders; what lies in a bucket is mounted as one";
+        let hint = "as in --roots /logs, or --roots gs://BUCKET/logs";
         Failure::Usage(format!("--roots {}: {why}", path.display()), hint.into())
     };
     let real = fs::canonicalize(path).map_err(|error| wrong(error.to_string()))?;

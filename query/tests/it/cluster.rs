@@ -1,10 +1,14 @@
 //! Questions put to workers, each a process of its own on this machine, against the same questions without.
 
+#[cfg(unix)]
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Output, Stdio};
+#[cfg(unix)]
+use std::time::SystemTime;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -407,10 +411,8 @@ fn a_worker_for_others_needs_a_token() {
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
-/// A worker of another build, as far as whoever asks can see.
-#[test]
-fn another_version_is_refused() {
-    let place = Place::usual();
+/// A worker of another build, as far as whoever asks can see: its address, and what it runs on.
+pub(crate) fn of_another_version() -> (String, tokio::runtime::Runtime) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let url = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -421,6 +423,13 @@ fn another_version_is_refused() {
         tokio::spawn(server.serve_with_incoming(tonic::transport::server::TcpIncoming::from(listener)));
         url
     });
+    (url, runtime)
+}
+
+#[test]
+fn another_version_is_refused() {
+    let place = Place::usual();
+    let (url, _runs) = of_another_version();
     let output = place.spread_to(&url, &["SELECT count(*) FROM event"]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
@@ -548,6 +557,71 @@ fn parts_and_what_is_asked_of_them() {
         assert_eq!((own.status.code(), spread.status.code()), (Some(2), Some(2)), "{}", text(&spread.stderr));
         assert_eq!(text(&own.stderr), text(&spread.stderr));
     }
+}
+
+/// What is kept in a cache: which files, and when each was last used.
+#[cfg(unix)]
+fn kept_in(cache: &Path) -> BTreeMap<u64, (PathBuf, SystemTime, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let files = fs::read_dir(cache.join("answers")).unwrap().map(|entry| entry.unwrap().path());
+    let known = |path: PathBuf| {
+        let meta = fs::metadata(&path).unwrap();
+        (meta.ino(), (path, meta.modified().unwrap(), meta.len()))
+    };
+    files.map(known).collect()
+}
+
+/// Parts that were made before are read, not made: for the same analyses, of a file that is as it was. A cache is no larger than it may be.
+#[cfg(unix)]
+#[test]
+fn parts_are_kept() {
+    let question = "SELECT host, file_bytes, part_bytes, bytes FROM part('hosts', 'ops') ORDER BY host";
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    // Of what was written a moment ago nothing is kept.
+    let settle = || std::thread::sleep(Duration::from_millis(2100));
+    let place = Place::usual();
+    let cache = place.folder.path().join("cache");
+    let start = |cache: &Path, more: &[(&str, &str)]| {
+        let variables = [&[("HALOSCOPE_CACHE", cache.to_str().unwrap())], more].concat();
+        Worker::start_with(&place.run, Some(&place.token), &variables)
+    };
+    let age = || {
+        for (path, ..) in kept_in(&cache).values() {
+            fs::File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+        }
+    };
+    let used = || kept_in(&cache).values().filter(|(_, used, _)| *used != long_ago).count();
+    settle();
+    place.same(&[&start(&cache, &[])], &[question]);
+    let first = kept_in(&cache);
+    assert_eq!(first.len(), HOSTS.len());
+    age();
+    // Another process of the same program: what is there is used, and not written anew.
+    let worker = start(&cache, &[]);
+    place.same(&[&worker], &[question]);
+    assert!(kept_in(&cache).keys().eq(first.keys()));
+    assert_eq!(used(), HOSTS.len());
+    // Other analyses have other parts.
+    place.same(&[&worker], &["SELECT host, bytes FROM part('hosts') ORDER BY host"]);
+    assert_eq!(kept_in(&cache).len(), 2 * HOSTS.len());
+    // One file is another one: its part is made, and of the others none.
+    fs::copy(place.session().join("b-0.xplane.pb.gz"), place.session().join("b-1.xplane.pb.gz")).unwrap();
+    settle();
+    age();
+    place.same(&[&worker], &[question]);
+    assert_eq!((kept_in(&cache).len(), used()), (2 * HOSTS.len() + 1, HOSTS.len()));
+    // What is damaged is made anew.
+    for (path, ..) in kept_in(&cache).values() {
+        fs::write(path, b"damaged").unwrap();
+    }
+    place.same(&[&worker], &[question]);
+    let sizes = |cache: &Path| kept_in(cache).values().map(|(.., bytes)| *bytes).sum::<u64>();
+    let most = first.values().map(|(.., bytes)| *bytes).sum::<u64>() / 2;
+    let small = place.folder.path().join("small");
+    let worker = start(&small, &[("HALOSCOPE_CACHE_MAX", &format!("{most}B"))]);
+    place.same(&[&worker], &[question]);
+    place.same(&[&worker], &[question]);
+    assert!((1..=most).contains(&sizes(&small)), "{} of {most}", sizes(&small));
 }
 
 /// A host whose file cannot be read is in no part, and in no answer.

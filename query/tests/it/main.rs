@@ -10,6 +10,7 @@ mod agrees;
 mod canned;
 mod cluster;
 mod documented;
+mod far;
 mod hostile;
 mod output;
 mod pushdown;

@@ -33,6 +33,8 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_haloscope-query"));
     command.env_remove("HALOSCOPE_MEMORY_LIMIT");
+    // Nothing is kept where whoever runs the tests keeps his own.
+    command.env("HALOSCOPE_CACHE", "off");
     command
 }
 

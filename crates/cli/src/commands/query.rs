@@ -2,17 +2,12 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
 use std::process;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use haloscope_sql::{HOW_TO_GET, PROGRAM, Program};
 
-use crate::run_argument::{find, say_which};
 use crate::{Failure, Printer};
-
-/// What the addresses of workers stand behind.
-const CLUSTER: &str = "--cluster";
 
 pub(super) fn command() -> Command {
     Command::new("query")
@@ -45,31 +40,10 @@ pub(super) fn program() -> Result<Program, Failure> {
     })
 }
 
-pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {
+pub(super) fn run(matches: &ArgMatches, _: &mut Printer) -> Result<u8, Failure> {
     let program = program()?;
-    let (mut words, mut is_here): (Vec<OsString>, bool) = (Vec::new(), true);
-    let given: Vec<&OsString> = matches.get_many::<OsString>("words").into_iter().flatten().collect();
-    let is_spread = given.iter().any(|word| word.to_string_lossy().split('=').next() == Some(CLUSTER));
-    for word in given {
-        let path = Path::new(word);
-        // The addresses of workers are those of no run.
-        let is_of_workers = words.last().is_some_and(|last| last == CLUSTER);
-        if !is_of_workers && haloscope_store::is_elsewhere(path) {
-            if is_spread {
-                let hint = "mount the bucket as a folder, at the same place on all machines, and pass that";
-                let error = format!("{CLUSTER}: workers read files, and {} is an address", path.display());
-                return Err(Failure::Usage(error, hint.into()));
-            }
-            let here = find(path)?;
-            say_which(&here, printer);
-            words.push(here.path.into_os_string());
-            is_here = false;
-        } else {
-            words.push(word.clone());
-        }
-    }
     let mut child = process::Command::new(program.path());
-    child.args(words);
+    child.args(matches.get_many::<OsString>("words").into_iter().flatten());
     // What was said before the command's name is said to it too.
     for (option, variable) in
         [("memory-limit", "HALOSCOPE_MEMORY_LIMIT"), ("max-unpacked", "HALOSCOPE_MAX_UNPACKED")]
@@ -78,8 +52,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
             child.env(variable, bytes.to_string());
         }
     }
-    let ended = if is_here { become_it(&mut child) } else { wait_for(&mut child) };
-    let code = ended.map_err(|error| {
+    let code = become_it(&mut child).map_err(|error| {
         Failure::Usage(format!("cannot start {}: {error}", program.path().display()), String::new())
     })?;
     Ok(u8::try_from(code).unwrap_or(3))
@@ -92,14 +65,9 @@ fn become_it(program: &mut process::Command) -> io::Result<i32> {
     Err(program.exec())
 }
 
+/// Waits for the other program; its exit code. Ctrl-C is for the other, which has this one's terminal.
 #[cfg(not(unix))]
 fn become_it(program: &mut process::Command) -> io::Result<i32> {
-    wait_for(program)
-}
-
-/// Waits for the other program, since files that were brought here may go with this process; its exit code. Ctrl-C is for the other,
-/// which has this one's terminal.
-fn wait_for(program: &mut process::Command) -> io::Result<i32> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
     Ok(program.status()?.code().unwrap_or(3))
