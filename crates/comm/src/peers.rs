@@ -7,10 +7,13 @@
 
 mod all;
 mod axis;
+mod groups;
+mod known;
 mod uncaptured;
 
 pub use all::SlowAll;
 pub use axis::SlowAxis;
+pub use groups::{SlowGroup, Worst};
 pub use uncaptured::{Told, Uncaptured, of_one};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,17 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::critical_path::{self, Graph, Lengths, NONE, Role, Schedule};
-use super::group_lists::Groups;
-use super::groups::Extent;
-use super::links::{Links, factor};
-use super::mesh::{Mesh, axes_of};
-use super::message;
+use super::links::Links;
 use haloscope_profile::{Device, DeviceId, DeviceKind, Profile};
 use haloscope_time::account::{Class, Group};
-use haloscope_time::hlo_costs::Costs;
 use haloscope_time::op_meta::OpMeta;
 use haloscope_time::stats::{mean, quantile};
 use haloscope_time::steps::{Step, StepClass, Steps};
+use known::{Known, USUAL_ALL, facts};
 
 /// Steps are put into one graph up to so many nodes.
 const NODES: usize = 300_000;
@@ -38,27 +37,11 @@ const STRETCHES: usize = 4;
 const STEPS: usize = 32;
 /// Measured times may contradict that members waited for each other in one of so many executions.
 const CONTRADICTED: usize = 50;
-/// A group of devices is slow from this many times the time of its peers on.
-const SLOW_GROUP: f64 = 1.3;
-/// ... in collectives with this share of its time.
-const CONSISTENT: f64 = 0.7;
-/// A collective counts as slower in a group from here on.
-const SLOWER: f64 = 1.15;
-/// What takes less is latency rather than bandwidth, picoseconds: where nobody knows what links carry, the time it takes...
-const BANDWIDTH_PS: f64 = 50e6;
-/// ... else the time that its bytes need.
-const BANDWIDTH_OF_BYTES_PS: f64 = 20e6;
-/// What large messages reach of what links can carry: 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
-const USUAL_ALL: f64 = 0.85;
 /// All links are slow where large collectives along single axes take so many times as long as they should: as if the links carried
 /// 40% of what they can, which a line of chips that is no ring does not fall below.
 const SLOW_ALL: f64 = USUAL_ALL / 0.40;
-/// A message goes on from chip to chip, as often as a square of all members is long and wide, picoseconds each time.
-const HOP_PS: f64 = 1e6;
 /// Where slow links explain so many times what members that were not captured do, links are slow.
 const LINKS_OVER_LATE: f64 = 1.5;
-/// A slow group's excess is this share of the time at least.
-const GROUP_SHARE: f64 = 0.001;
 /// What takes a device so many times as long as the quickest one, in one execution of a collective, is no message of its own.
 const UNEXPLAINED: i64 = 4;
 /// Differences up to here are latency, picoseconds.
@@ -148,39 +131,6 @@ pub struct SlowLinks {
     factors: BTreeMap<Op, BTreeMap<Members, f64>>,
 }
 
-/// A group of devices that is slower than the other groups of the same collectives.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SlowGroup {
-    /// Its members.
-    pub devices: Vec<DeviceId>,
-    /// Its time in collectives over that of its peers.
-    pub ratio: f64,
-    /// How many ops that is of.
-    pub ops: usize,
-    /// How many peers it has, at least.
-    pub peers: usize,
-    /// All of its members were captured.
-    pub is_captured: bool,
-    /// The op that it loses most in: name, its time and that of the peers, picoseconds, and their bus bandwidths, bytes a
-    /// second.
-    pub worst: Worst,
-}
-
-/// An op in a slow group against the same op in the others.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Worst {
-    /// The op's name.
-    pub op: String,
-    /// Its time in the slow group, from the arrival of the last member, picoseconds.
-    pub own_ps: f64,
-    /// In the other groups: the median.
-    pub peers_ps: f64,
-    /// Its bus bandwidth in the slow group, bytes a second.
-    pub rate: Option<f64>,
-    /// In the other groups.
-    pub peers_rate: Option<f64>,
-}
-
 /// A synchronous collective along one axis that takes long enough for its bandwidth to be told.
 #[derive(Clone, Copy)]
 struct Large<'k> {
@@ -193,21 +143,6 @@ struct Large<'k> {
     sum_ps: f64,
     /// and what they should take ([`Known::expected_ps`]).
     expected_ps: f64,
-}
-
-/// What a collective sends: its kind, axis, members and bytes over the links of a device.
-type Message<'k> = (&'k str, &'k str, u64, u64);
-
-/// What is known of a collective.
-struct Known {
-    axis: String,
-    kind: String,
-    members: u64,
-    bytes: Option<f64>,
-    /// It computes as well, in a fusion.
-    is_fused: bool,
-    /// All devices that the program runs on are members.
-    is_whole: bool,
 }
 
 impl<'p> Peers<'p> {
@@ -343,142 +278,6 @@ impl<'p> Peers<'p> {
         SlowLinks { uncaptured: Some(found), ..SlowLinks::default() }
     }
 
-    fn find_groups(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
-        #[derive(Default)]
-        struct Sums {
-            own: f64,
-            peers: f64,
-            synchronous: f64,
-            slower: f64,
-            ops: usize,
-            partial: usize,
-            fewest: usize,
-            worst: Option<(f64, Worst)>,
-            factors: BTreeMap<Op, f64>,
-        }
-        let mut sums: BTreeMap<&Members, Sums> = BTreeMap::new();
-        // Hops of a permute are unlike by design: neighbours, and the way around.
-        let is_hop = |op: &Op| known.get(op).is_some_and(|k| k.kind == "collective-permute");
-        for (op, groups) in self.lengths.iter().filter(|(op, _)| !is_hop(op)) {
-            // Groups are as large as each other, however many members of each were captured.
-            let is_sized = known.get(op).is_some_and(|one| one.members > 1);
-            let of_size =
-                |n: usize| groups.iter().filter(move |(m, _)| m.len() > 1 && (is_sized || m.len() == n));
-            for (members, own) in groups.iter().filter(|(members, _)| members.len() > 1) {
-                let peers: Vec<f64> =
-                    of_size(members.len()).filter(|(m, _)| *m != members).map(|(_, l)| median(l)).collect();
-                let (time, peer) = (median(own), median(&peers));
-                if peers.is_empty() || peer <= 0.0 {
-                    continue;
-                }
-                let count = own.len() as f64;
-                let sum = sums.entry(members).or_default();
-                sum.own += time * count;
-                sum.peers += peer * count;
-                sum.slower += if time > SLOWER * peer { time * count } else { 0.0 };
-                sum.ops += 1;
-                sum.partial += usize::from(!known.get(op).is_some_and(|one| one.has_all(members)));
-                if !self.asynchronous.contains(op) {
-                    sum.synchronous += (time - peer) * count;
-                }
-                sum.fewest = if sum.fewest == 0 { peers.len() } else { sum.fewest.min(peers.len()) };
-                if time > peer {
-                    sum.factors.insert(op.clone(), peer / time);
-                }
-                let excess = (time - peer) * count;
-                if sum.worst.as_ref().is_none_or(|(most, _)| excess > *most) {
-                    let moved = known.get(op).and_then(Known::moved);
-                    let rate = |ps: f64| moved.map(|bytes| bytes / (ps / 1e12));
-                    let worst = Worst {
-                        op: op.1.clone(),
-                        own_ps: time,
-                        peers_ps: peer,
-                        rate: rate(time),
-                        peers_rate: rate(peer),
-                    };
-                    sum.worst = Some((excess, worst));
-                }
-            }
-        }
-        for (members, sum) in sums {
-            let is_slow = sum.own >= SLOW_GROUP * sum.peers
-                && sum.slower >= CONSISTENT * sum.own
-                && sum.own - sum.peers >= GROUP_SHARE * all_ps;
-            let Some((_, worst)) = sum.worst.filter(|_| is_slow) else { continue };
-            links.excess_share = links.excess_share.max(sum.synchronous / all_ps.max(1.0));
-            for (op, by) in sum.factors {
-                links.factors.entry(op).or_default().insert(members.clone(), by);
-            }
-            links.groups.push(SlowGroup {
-                devices: members.iter().map(|d| DeviceId(*d)).collect(),
-                ratio: sum.own / sum.peers.max(1.0),
-                ops: sum.ops,
-                peers: sum.fewest,
-                is_captured: sum.partial == 0,
-                worst,
-            });
-        }
-        links.groups.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
-        links.pair = self.find_pair(known, &links.common());
-    }
-
-    /// Larger groups around a slow one cross its links as well, and have no peers to tell it: what their collectives take beyond what they
-    /// should, up to as many times as the slow group's do, goes with it. `could` is what the two links of an axis can carry, bytes a second.
-    fn find_around(&self, known: &BTreeMap<Op, Known>, could: f64, links: &mut SlowLinks) {
-        let Some(slowest) = links.groups.first() else { return };
-        let least = 1.0 / slowest.ratio.max(1.0);
-        let inside: Vec<u32> = slowest.devices.iter().map(|device| device.0).collect();
-        for (op, groups) in &self.lengths {
-            let Some(one) = known.get(op).filter(|_| groups.len() == 1) else { continue };
-            let Some(expected_ps) = one.expected_ps(could) else { continue };
-            for (members, own) in groups.iter().filter(|(members, _)| members.len() > inside.len()) {
-                let time_ps = median(own);
-                let is_around = inside.iter().all(|device| members.binary_search(device).is_ok());
-                let is_large = self.asynchronous.contains(op) || one.is_large(time_ps, Some(could));
-                if is_around && is_large && time_ps > SLOWER * expected_ps {
-                    let by = (expected_ps / time_ps).max(least);
-                    links.factors.entry(op.clone()).or_default().entry(members.clone()).or_insert(by);
-                }
-            }
-        }
-    }
-
-    /// Of a slow group the two members between which permutes are slower than between the others, hop against hop of the same op.
-    /// The first and the last may be far from each other by design: a line is closed by the way around.
-    fn find_pair(&self, known: &BTreeMap<Op, Known>, among: &[DeviceId]) -> Option<(DeviceId, DeviceId)> {
-        const HOPS: usize = 3;
-        let mut rows: Members = among.iter().map(|device| device.0).collect();
-        rows.sort_unstable();
-        if rows.len() < HOPS {
-            return None;
-        }
-        let mut sums: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
-        for (op, groups) in &self.lengths {
-            if known.get(op).is_none_or(|one| one.kind != "collective-permute") {
-                continue;
-            }
-            let hops: Vec<((u32, u32), f64, f64)> = groups
-                .iter()
-                .filter_map(|(members, own)| match members[..] {
-                    [a, b] if rows.binary_search(&a).is_ok() && rows.binary_search(&b).is_ok() => {
-                        Some(((a, b), median(own), own.len() as f64))
-                    }
-                    _ => None,
-                })
-                .collect();
-            for (hop, time, count) in hops.iter().filter(|_| hops.len() >= HOPS) {
-                let others: Vec<f64> = hops.iter().filter(|o| o.0 != *hop).map(|o| o.1).collect();
-                let sum = sums.entry(*hop).or_default();
-                *sum = (sum.0 + time * count, sum.1 + median(&others) * count);
-            }
-        }
-        let ends = (*rows.first()?, *rows.last()?);
-        let is_slow = |(own, others): (f64, f64)| others > 0.0 && own >= SLOW_GROUP * others;
-        let mut slow = sums.iter().filter(|(_, sum)| is_slow(**sum)).map(|(hop, _)| *hop);
-        let only = slow.next().filter(|hop| *hop != ends)?;
-        slow.next().is_none().then_some((DeviceId(only.0), DeviceId(only.1)))
-    }
-
     /// What is known of the collectives that were measured.
     fn known(&self, profile: &Profile) -> BTreeMap<Op, Known> {
         let of_stretch = |stretch: &Stretch<'p>| {
@@ -491,53 +290,6 @@ impl<'p> Peers<'p> {
         };
         facts(profile, self.stretches.iter().filter_map(of_stretch))
     }
-}
-
-/// What is known of collectives, of ops of these devices.
-fn facts<'p>(
-    profile: &'p Profile,
-    ops: impl Iterator<Item = (DeviceId, Vec<OpMeta<'p>>)>,
-) -> BTreeMap<Op, Known> {
-    let mut found: BTreeMap<Op, (OpMeta<'_>, Groups, Option<Extent>)> = BTreeMap::new();
-    let mut bytes: BTreeMap<Op, (String, Option<f64>)> = BTreeMap::new();
-    for (device, ops) in ops {
-        let costs = Costs::new(profile, profile.device(device));
-        for meta in ops {
-            let key = key(&meta);
-            if found.contains_key(&key) {
-                continue;
-            }
-            let module = meta.program_id.and_then(|id| costs.program(id));
-            let Some(groups) = Groups::of(module, &meta, None) else { continue };
-            let instruction = module.and_then(|m| Some((m, message::collective(m, &meta.name)?)));
-            let size = instruction
-                .and_then(|(m, i)| message::bytes(m, i))
-                .or_else(|| message::bytes_of_text(&meta.expression));
-            let word = message::word(&meta);
-            let kind = if word.is_empty() {
-                instruction.map(|(_, i)| message::kind(i).into_owned()).unwrap_or_default()
-            } else {
-                word.to_owned()
-            };
-            bytes.insert(key.clone(), (kind, size));
-            found.insert(key, (meta, groups, module.map(Extent::of)));
-        }
-    }
-    let mesh = Mesh::of_groups(found.values().map(|(_, groups, _)| groups));
-    let one = |(key, (meta, groups, extent)): (Op, (OpMeta<'_>, Groups, Option<Extent>))| {
-        let (kind, size) = bytes.remove(&key).unwrap_or_default();
-        let all = extent.and_then(|extent| extent.partitions?.checked_mul(extent.replicas.unwrap_or(1)));
-        let known = Known {
-            axis: axes_of(&groups, mesh.as_ref()),
-            kind,
-            members: groups.size.unwrap_or(0),
-            bytes: size,
-            is_fused: meta.category.contains("fusion") || meta.name.contains("fusion"),
-            is_whole: all.is_some() && all == groups.size,
-        };
-        (key, known)
-    };
-    found.into_iter().map(one).collect()
 }
 
 impl SlowLinks {
@@ -571,65 +323,6 @@ impl SlowLinks {
             .filter(|d| self.groups.iter().all(|g| g.devices.contains(d)))
             .collect();
         if in_all.is_empty() { first.devices.clone() } else { in_all }
-    }
-}
-
-impl Known {
-    /// The part of what the two links of an axis carry that a collective can have of it. A hop of a permute goes over one. In an exchange
-    /// of all with all messages go on from device to device, in a ring of n over n/4 links each on average; of all chips of a slice,
-    /// a rectangle, half of the messages cross its middle, over as many links as its shorter side has chips.
-    fn reachable(&self) -> f64 {
-        let members = self.members.max(1);
-        match self.kind.as_str() {
-            "collective-permute" => 0.5,
-            kind if kind.contains("all-to-all") => {
-                let ring = 4.0 / members as f64;
-                let side = 1_u64 << u64::from(members.next_power_of_two().ilog2()).div_ceil(2);
-                let slice = if self.is_whole { 2.0 / side as f64 } else { 0.0 };
-                ring.max(slice).min(1.0)
-            }
-            _ => 1.0,
-        }
-    }
-
-    /// How long its bytes take at all of what the two links of an axis carry, bytes a second: picoseconds.
-    fn bytes_ps(&self, could: f64) -> Option<f64> {
-        Some(self.moved()? / (could * self.reachable()) * 1e12)
-    }
-
-    /// How long its message goes from chip to chip, picoseconds.
-    fn latency_ps(&self) -> f64 {
-        2.0 * HOP_PS * (self.members.max(1) as f64).sqrt()
-    }
-
-    /// What an execution should take where the two links of an axis carry so much, bytes a second: picoseconds.
-    fn expected_ps(&self, could: f64) -> Option<f64> {
-        Some(self.bytes_ps(could)? / USUAL_ALL + self.latency_ps())
-    }
-
-    /// Whether bandwidth tells how long it takes, by its bytes where it is known what the two links of an axis could carry, bytes a
-    /// second: a slow link makes small messages long as well.
-    fn is_large(&self, time_ps: f64, could: Option<f64>) -> bool {
-        match could.and_then(|could| self.bytes_ps(could)) {
-            // What takes less than its bytes do at all that links carry does not send them.
-            Some(bytes_ps) => bytes_ps >= BANDWIDTH_OF_BYTES_PS && time_ps >= bytes_ps.min(BANDWIDTH_PS),
-            None => time_ps >= BANDWIDTH_PS,
-        }
-    }
-
-    /// Whether these are all of its members.
-    fn has_all(&self, members: &[u32]) -> bool {
-        self.members > 0 && members.len() as u64 == self.members
-    }
-
-    /// What it sends, where its bytes are known.
-    fn message(&self) -> Option<Message<'_>> {
-        Some((&self.kind, &self.axis, self.members, self.moved()? as u64))
-    }
-
-    /// Bytes over each device's links, the factor of its kind in it.
-    fn moved(&self) -> Option<f64> {
-        self.bytes.zip(factor(&self.kind, self.members)).map(|(bytes, by)| bytes * by).filter(|b| *b > 0.0)
     }
 }
 

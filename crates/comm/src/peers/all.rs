@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, Known, Message, USUAL_ALL};
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{BANDWIDTH_PS, Known, Large, Message, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, median};
+use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median};
 
 /// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
 /// others are slow, and no link is. These need not be as slow then, for the links are seen to carry what they can.
-const WELL: f64 = USUAL_ALL / 0.6;
+pub(super) const WELL: f64 = USUAL_ALL / 0.6;
 const SLOW_KIND: f64 = USUAL_ALL / 0.50;
 /// So are they where all chips of a slice of four and more take part, which are a ring if an even number of them are a rectangle, and
 /// messages take so long by their bytes, picoseconds.
@@ -96,7 +97,7 @@ impl Peers<'_> {
         could: f64,
         links: &mut SlowLinks,
     ) {
-        let carries = |one: &Known| one.bytes_ps(could).is_some_and(|ps| ps >= super::BANDWIDTH_OF_BYTES_PS);
+        let carries = |one: &Known| one.bytes_ps(could).is_some_and(|ps| ps >= BANDWIDTH_OF_BYTES_PS);
         let is_alone = known.values().filter(|one| carries(one)).count() == 1;
         let times = slower(large);
         if let [one] = large
@@ -276,13 +277,13 @@ impl Peers<'_> {
 }
 
 /// The bus bandwidth over all of these, bytes a second, and their time, picoseconds.
-fn rate_of(large: &[Large<'_>]) -> (f64, f64) {
+pub(super) fn rate_of(large: &[Large<'_>]) -> (f64, f64) {
     let time_ps: f64 = large.iter().map(|one| one.sum_ps).sum();
     (large.iter().map(|one| one.moved).sum::<f64>() / (time_ps.max(1.0) / 1e12), time_ps)
 }
 
 /// How many times as long as they should these take, all together.
-fn slower(large: &[Large<'_>]) -> f64 {
+pub(super) fn slower(large: &[Large<'_>]) -> f64 {
     let sum = |of: fn(&Large<'_>) -> f64| large.iter().map(of).sum::<f64>();
     sum(|one| one.sum_ps) / sum(|one| one.expected_ps).max(1.0)
 }

@@ -7,9 +7,8 @@ use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op as TimedOp;
 
-use super::{
-    Change, Known, Large, Links, Members, Message, Op, Peers, SLOW_ALL, SlowLinks, USUAL_ALL, key, median,
-};
+use super::known::{Known, Message, USUAL_ALL, facts};
+use super::{Change, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, key, median};
 
 /// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
 /// they carry: they wait for a member that was not captured.
@@ -38,6 +37,11 @@ const UNLIKE: f64 = 1.5;
 const UNLIKE_PS: f64 = 10e6;
 /// What they take beyond the quickest is this share of the steps' time at least.
 const UNLIKE_SHARE: f64 = 0.02;
+/// Large messages wait by less than [`UNLIKE`] of what they take: where this share of the time is beyond doubt, and ...
+const SURE_SHARE: f64 = 0.005;
+/// ... so much, of those that take so many times as long as the quickest, is waited in all, that is enough too.
+const DIFFERS: f64 = 1.1;
+const DIFFERS_SHARE: f64 = 0.03;
 
 /// Collectives that send unlike messages are held against what each should take. One that takes no more than so many times that is seen
 /// to be sent as fast as links can...
@@ -106,6 +110,8 @@ struct Messages<'k> {
 struct Unlike<'m, 'k> {
     /// What those of one group take beyond the quickest that sends the same, picoseconds: of the group with most.
     excess_ps: f64,
+    /// The same of those that differ by more than [`DIFFERS`].
+    differs_ps: f64,
     /// What they and all others take beyond the quickest or what they should take, whichever is less: the same.
     beyond_ps: f64,
     /// How many times as long as they should the quickest of each message take, where that is known.
@@ -131,7 +137,7 @@ impl<'k> Messages<'k> {
     /// Which take unlike times.
     fn unlike(&self) -> Unlike<'_, 'k> {
         let (mut excess, mut slower) = (BTreeMap::<&[u32], f64>::new(), Vec::new());
-        let mut beyond = BTreeMap::<&[u32], f64>::new();
+        let (mut beyond, mut differs) = (BTreeMap::<&[u32], f64>::new(), BTreeMap::<&[u32], f64>::new());
         let (mut quick_ps, mut expected_ps) = (0.0, 0.0);
         let mut worst: Option<(f64, Told, Told)> = None;
         for (&((kind, .., moved), _), all) in &self.same {
@@ -156,6 +162,9 @@ impl<'k> Messages<'k> {
                 }
                 *beyond.entry(one.group).or_default() += (one.time_ps - best_ps).max(0.0) * one.runs;
                 let more_ps = one.time_ps - least.time_ps;
+                if one.time_ps >= DIFFERS * least.time_ps {
+                    *differs.entry(one.group).or_default() += more_ps * one.runs;
+                }
                 if one.time_ps < UNLIKE * least.time_ps || more_ps < UNLIKE_PS {
                     continue;
                 }
@@ -167,10 +176,10 @@ impl<'k> Messages<'k> {
         }
         // Groups wait side by side.
         let most = |of: BTreeMap<&[u32], f64>| of.into_values().fold(0.0, f64::max);
-        let (excess_ps, beyond_ps) = (most(excess), most(beyond));
+        let (excess_ps, differs_ps, beyond_ps) = (most(excess), most(differs), most(beyond));
         let worst = worst.map(|(_, slow, quick)| (slow, quick));
         let quickest = (expected_ps > 0.0).then(|| quick_ps / expected_ps);
-        Unlike { excess_ps, beyond_ps: beyond_ps.max(excess_ps), quickest, worst, slower }
+        Unlike { excess_ps, differs_ps, beyond_ps: beyond_ps.max(excess_ps), quickest, worst, slower }
     }
 
     /// Which take unlike times for what they send, whether or not another sends the same: of synchronous ones of one kind, axis and group
@@ -223,7 +232,8 @@ impl<'k> Messages<'k> {
         }
         let most = |of: BTreeMap<&[u32], f64>| of.into_values().fold(0.0, f64::max);
         let worst = worst.map(|(_, slow, quick)| (slow, quick));
-        Unlike { excess_ps: most(excess), beyond_ps: most(beyond), quickest: None, worst, slower }
+        let (excess_ps, beyond_ps) = (most(excess), most(beyond));
+        Unlike { excess_ps, differs_ps: 0.0, beyond_ps, quickest: None, worst, slower }
     }
 
     /// The first of the two that says that captured members wait for others, in a time of so many picoseconds; whether it is the one that
@@ -231,7 +241,9 @@ impl<'k> Messages<'k> {
     fn waits(&self, all_ps: f64) -> Option<(Unlike<'_, 'k>, Told, Told, bool)> {
         let both = [(self.unlike(), UNLIKE_SHARE), (self.unlike_for_their_bytes(), DUE_SHARE)];
         both.into_iter().zip([false, true]).find_map(|((mut one, least), is_by_due)| {
-            let is_late = one.excess_ps >= least * all_ps && one.quickest.is_none_or(|by| by <= SLOW_ALL);
+            let is_much = one.excess_ps >= least * all_ps
+                || (one.excess_ps >= SURE_SHARE * all_ps && one.differs_ps >= DIFFERS_SHARE * all_ps);
+            let is_late = is_much && one.quickest.is_none_or(|by| by <= SLOW_ALL);
             let (slow, quick) = one.worst.take().filter(|_| is_late)?;
             Some((one, slow, quick, is_by_due))
         })
@@ -253,8 +265,7 @@ pub fn of_one<'p>(
         Class::of(&op.meta) == Class::Communication && !name.contains("-start") && !name.contains("-done")
     };
     let ops: Vec<&TimedOp<'p>> = ops.iter().filter(|op| op.occurrences > 0).filter(is_synchronous).collect();
-    let known =
-        super::facts(profile, std::iter::once((device, ops.iter().map(|op| op.meta.clone()).collect())));
+    let known = facts(profile, std::iter::once((device, ops.iter().map(|op| op.meta.clone()).collect())));
     let could = Links::of(profile, profile.device(device)).and_then(|links| links.along(1));
     let mut messages = Messages::default();
     for op in ops {

@@ -115,10 +115,19 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
                 rate(axis.best.1)
             ),
             format!(
-                "bus bandwidth of large synchronous collectives ({}){}, the other axis{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known",
+                "bus bandwidth of large synchronous collectives ({}){}, the other axis{}{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known",
                 axis.kinds.join(", "),
                 of_peak(axis.rate),
-                of_peak(axis.best.1)
+                of_peak(axis.best.1),
+                if axis.kinds == axis.best_kinds {
+                    String::new()
+                } else {
+                    format!(
+                        " ({}): each held against what its kind can have of the links, {:.1} times as long",
+                        axis.best_kinds.join(", "),
+                        axis.times
+                    )
+                }
             ),
         ),
         None => words_of_all(links),
