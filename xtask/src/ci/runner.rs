@@ -159,7 +159,7 @@ impl Place {
         command.env("CARGO_BUILD_JOBS", lanes::jobs(self.cores).to_string());
         command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
         command.env("PYTHONUNBUFFERED", "1").env("RUST_BACKTRACE", "1");
-        // What of a Python package is imported is compiled then: half of the work of installing it. pip takes the word as `compile = no`.
+        // What of a Python package is imported is compiled then: of numpy that spares half of the processor time. pip takes the word as `compile = no`.
         command.env("PIP_NO_COMPILE", "0");
         if let (None, Some(chromium)) = (std::env::var_os("CHROMIUM"), in_path("chromium")) {
             command.env("CHROMIUM", chromium);

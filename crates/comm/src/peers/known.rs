@@ -19,7 +19,7 @@ pub(super) const BANDWIDTH_OF_BYTES_PS: f64 = 20e6;
 /// What large messages reach of what links can carry: 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
 pub(super) const USUAL_ALL: f64 = 0.85;
 /// A message goes on from chip to chip, as often as a square of all members is long and wide, picoseconds each time.
-pub(super) const HOP_PS: f64 = 1e6;
+const HOP_PS: f64 = 1e6;
 
 /// What a collective sends: its kind, axis, members and bytes over the links of a device.
 pub(super) type Message<'k> = (&'k str, &'k str, u64, u64);

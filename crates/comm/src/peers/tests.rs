@@ -90,6 +90,24 @@ fn made(ops: &[(&str, &str, &str)], lines: Vec<[Line; 2]>) -> Profile {
     Profile::from_files(vec![("host.xplane.pb".into(), Box::new(bytes) as Box<_>)])
 }
 
+/// Eight devices that do these ops in turn in each step, for so long each, microseconds.
+fn in_turn(ops: &[(&str, &str, &str)], long: &[i64]) -> Profile {
+    assert_eq!(ops.len(), long.len());
+    let whole = long.iter().sum::<i64>() * US;
+    let lines = (0..8).map(|_| {
+        let [mut steps, mut own] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
+        for (step, mut now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
+            steps.events.push(Event::at(10 + step, now, whole));
+            for (op, long) in (1_i64..).zip(long) {
+                own.events.push(Event::at(op, now, long * US));
+                now += long * US;
+            }
+        }
+        [steps, own]
+    });
+    made(ops, lines.collect())
+}
+
 fn with<T>(profile: &Profile, look: impl FnOnce(&Peers<'_>) -> T) -> T {
     let asked = Scoped::new(profile, &haloscope_report::scope::Scope::default());
     let devices = asked.selection().unwrap().devices.clone();
@@ -263,18 +281,7 @@ fn meeting(meets: [i64; 2], ops: [(&str, u64); 2], members: u32) -> Profile {
         (ops[0].0, category(ops[0].0), texts[0].as_str()),
         (ops[1].0, category(ops[1].0), texts[1].as_str()),
     ];
-    let whole = (500 + meets[0] + meets[1]) * US;
-    let lines = (0..8).map(|_| {
-        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
-        for (step, now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
-            steps.events.push(Event::at(10 + step, now, whole));
-            ops.events.push(Event::at(1, now, 500 * US));
-            ops.events.push(Event::at(2, now + 500 * US, meets[0] * US));
-            ops.events.push(Event::at(3, now + (500 + meets[0]) * US, meets[1] * US));
-        }
-        [steps, ops]
-    });
-    made(&both, lines.collect())
+    in_turn(&both, &[500, meets[0], meets[1]])
 }
 
 #[test]
@@ -394,18 +401,7 @@ fn two_axes(meets: [i64; 2], kind: &str, is_square: bool) -> SlowLinks {
         (texts[0].0.as_str(), "all-reduce", texts[0].1.as_str()),
         (texts[1].0.as_str(), kind, texts[1].1.as_str()),
     ];
-    let whole = (500 + meets[0] + meets[1]) * US;
-    let lines = (0..8).map(|_| {
-        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
-        for (step, now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
-            steps.events.push(Event::at(10 + step, now, whole));
-            ops.events.push(Event::at(1, now, 500 * US));
-            ops.events.push(Event::at(2, now + 500 * US, meets[0] * US));
-            ops.events.push(Event::at(3, now + (500 + meets[0]) * US, meets[1] * US));
-        }
-        [steps, ops]
-    });
-    let profile = made(&ops, lines.collect());
+    let profile = in_turn(&ops, &[500, meets[0], meets[1]]);
     with(&profile, |peers| peers.slow_links(&profile))
 }
 
@@ -528,19 +524,7 @@ fn two_kinds(meets: [i64; 2]) -> SlowLinks {
     });
     let mut ops = vec![OPS[0]];
     ops.extend(names.iter().zip(&texts).map(|(name, text)| (*name, kind(name), text.as_str())));
-    let whole = (500 + 2 * meets[0] + 2 * meets[1]) * US;
-    let lines = (0..8).map(|_| {
-        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
-        for (step, mut now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
-            steps.events.push(Event::at(10 + step, now, whole));
-            for (op, long) in (1_i64..).zip([500, meets[0], meets[0], meets[1], meets[1]]) {
-                ops.events.push(Event::at(op, now, long * US));
-                now += long * US;
-            }
-        }
-        [steps, ops]
-    });
-    let profile = made(&ops, lines.collect());
+    let profile = in_turn(&ops, &[500, meets[0], meets[0], meets[1], meets[1]]);
     with(&profile, |peers| peers.slow_links(&profile))
 }
 
@@ -579,21 +563,8 @@ fn along(meets: &[(&str, bool, u64, i64)]) -> SlowLinks {
     ops.extend(
         meets.iter().zip(&names).zip(&texts).map(|((one, name), text)| (name.as_str(), one.0, &**text)),
     );
-    let whole = (500 + meets.iter().map(|one| one.3).sum::<i64>()) * US;
-    let lines = (0..8).map(|_| {
-        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
-        for (step, mut now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
-            steps.events.push(Event::at(10 + step, now, whole));
-            ops.events.push(Event::at(1, now, 500 * US));
-            now += 500 * US;
-            for (op, one) in (2_i64..).zip(meets) {
-                ops.events.push(Event::at(op, now, one.3 * US));
-                now += one.3 * US;
-            }
-        }
-        [steps, ops]
-    });
-    let profile = made(&ops, lines.collect());
+    let long: Vec<i64> = std::iter::once(500).chain(meets.iter().map(|one| one.3)).collect();
+    let profile = in_turn(&ops, &long);
     with(&profile, |peers| peers.slow_links(&profile))
 }
 
@@ -649,20 +620,8 @@ fn half_captured(meets: &[(u64, i64)]) -> SlowLinks {
     let names: Vec<String> = (0..meets.len()).map(|at| format!("all-reduce.{at}")).collect();
     let mut ops = vec![OPS[0]];
     ops.extend(names.iter().zip(&texts).map(|(name, text)| (name.as_str(), REDUCE, text.as_str())));
-    let times: Vec<i64> = std::iter::once(500).chain(meets.iter().map(|one| one.1)).collect();
-    let whole = times.iter().sum::<i64>() * US;
-    let lines = (0..8).map(|_| {
-        let [mut steps, mut ops] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
-        for (step, mut now) in (0..STEPS_RUN).map(|step| (step, step * whole)) {
-            steps.events.push(Event::at(10 + step, now, whole));
-            for (op, long) in (1_i64..).zip(&times) {
-                ops.events.push(Event::at(op, now, long * US));
-                now += long * US;
-            }
-        }
-        [steps, ops]
-    });
-    let profile = made(&ops, lines.collect());
+    let long: Vec<i64> = std::iter::once(500).chain(meets.iter().map(|one| one.1)).collect();
+    let profile = in_turn(&ops, &long);
     with(&profile, |peers| peers.slow_links(&profile))
 }
 

@@ -6,7 +6,7 @@ use crate::evidence::Evidence;
 use crate::evidence::names::counted;
 use crate::rule::{Outcome, Rule, Standing};
 use haloscope_comm::links::Links;
-use haloscope_comm::peers::SlowLinks;
+use haloscope_comm::peers::{SlowAxis, SlowLinks};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -106,32 +106,33 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
         );
     }
     match &links.axis {
-        Some(axis) => (
-            format!(
-                "The links along {} are slow: they carry {} where those along {} carry {}",
-                axis.name,
-                rate(axis.rate),
-                axis.best.0,
-                rate(axis.best.1)
-            ),
-            format!(
-                "bus bandwidth of large synchronous collectives ({}){}, the other axis{}{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known",
-                axis.kinds.join(", "),
-                of_peak(axis.rate),
-                of_peak(axis.best.1),
-                if axis.kinds == axis.best_kinds {
-                    String::new()
-                } else {
-                    format!(
-                        " ({}): each held against what its kind can have of the links, {:.1} times as long",
-                        axis.best_kinds.join(", "),
-                        axis.times
-                    )
-                }
-            ),
-        ),
+        Some(axis) => words_of_axis(axis, &of_peak),
         None => words_of_all(links),
     }
+}
+
+/// Of unlike kinds of collectives the rates are none to hold against each other: a hop has one link by design.
+fn words_of_axis(axis: &SlowAxis, of_peak: &dyn Fn(f64) -> String) -> (String, String) {
+    let (own, best) = (rate(axis.rate), rate(axis.best.1));
+    let (claim, own_rate, other) = if axis.kinds == axis.best_kinds {
+        let claim = format!("they carry {own} where those along {} carry {best}", axis.best.0);
+        (claim, String::new(), "the other axis".to_owned())
+    } else {
+        let claim = format!(
+            "collectives take {:.1} times as long as along {}, each held against what its kind can have of the links",
+            axis.times, axis.best.0
+        );
+        (claim, format!(" {own}"), format!("along the other axis ({}) {best}", axis.best_kinds.join(", ")))
+    };
+    (
+        format!("The links along {} are slow: {claim}", axis.name),
+        format!(
+            "bus bandwidth of large synchronous collectives ({}){own_rate}{}, {other}{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known",
+            axis.kinds.join(", "),
+            of_peak(axis.rate),
+            of_peak(axis.best.1)
+        ),
+    )
 }
 
 fn words_of_all(links: &SlowLinks) -> (String, String) {
@@ -256,6 +257,28 @@ mod tests {
             tpu
         };
         check(&super::RULE, (0..8).map(device).chain(std::iter::once(program)).collect())
+    }
+
+    #[test]
+    fn rates_of_unlike_kinds_are_not_held_against_each_other() {
+        let axis = |kind: &str| super::SlowAxis {
+            name: "axis_0".into(),
+            rate: 20e9,
+            best: ("axis_1".into(), 80e9),
+            times: 2.7,
+            kinds: vec![kind.into()],
+            best_kinds: vec!["all-reduce".into()],
+            is_captured: true,
+        };
+        let words = |kind| super::words_of_axis(&axis(kind), &|_| String::new());
+        let (claim, evidence) = words("all-reduce");
+        assert!(claim.contains("axis_0 are slow: they carry") && claim.contains("axis_1 carry"), "{claim}");
+        assert!(evidence.contains("(all-reduce), the other axis; its groups"), "{evidence}");
+        let (claim, evidence) = words("collective-permute");
+        assert!(claim.contains("collectives take 2.7 times as long as along axis_1"), "{claim}");
+        assert!(!claim.contains("/s"), "{claim}");
+        let both = [super::rate(20e9), super::rate(80e9)];
+        assert!(both.iter().all(|rate| evidence.contains(rate)), "{evidence}");
     }
 
     #[test]
