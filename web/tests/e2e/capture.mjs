@@ -124,10 +124,10 @@ export const captureSteps = {
   "a capture shows how far it is, and lands on the overview of its session": async (page, origin, loop, folder) => {
     // What was ended here still ends there: a program takes one profile at a time.
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Duration").fill("2s");
+    await dialog.getByLabel("Duration").fill("4s");
     await dialog.getByLabel("Retries").fill("9");
     await dialog.getByRole("button", { name: "Capture", exact: true }).click();
-    await dialog.getByText(/^Recording: \d\.\d s of 2\.0 s$/).waitFor({ timeout: 120_000 });
+    await dialog.getByText(/^Recording: \d\.\d s of 4\.0 s$/).waitFor({ timeout: 120_000 });
     const bar = dialog.getByRole("progressbar");
     await page.waitForFunction((one) => one.value > 0.2, await bar.elementHandle());
     await dialog.waitFor({ state: "hidden", timeout: 120_000 });
@@ -138,7 +138,7 @@ export const captureSteps = {
     assert.ok((await page.getByRole("combobox", { name: "Run" }).inputValue()) === run);
     const { body } = await ask(origin, "report/steps", { run });
     const steps = body.tables[0].rows.length;
-    // Two seconds of steps of a few milliseconds.
+    // Four seconds of steps of a few milliseconds.
     assert.ok(steps > 20, `${steps} annotated steps`);
     await page.locator('.card[data-id="step_time_mean_ps"]').waitFor();
   },
@@ -147,7 +147,8 @@ export const captureSteps = {
     const dialog = await openDialog(page);
     // What was asked for last is there again.
     assert.equal(await dialog.getByLabel("Servers").inputValue(), loop.server);
-    await dialog.getByLabel("Duration").fill("3s");
+    // Longer than a page takes to load on a machine that is busy: it is taken up while it records.
+    await dialog.getByLabel("Duration").fill("12s");
     await dialog.getByText("Tracers and options").click();
     await dialog.getByLabel("Python tracer").selectOption("1");
     await dialog.getByLabel("Other options").fill("host_traceme_filter_mask=7");
