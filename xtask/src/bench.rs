@@ -64,6 +64,9 @@ pub(crate) struct Args {
     /// An xprof-rs 0.1.3; without it, one is installed under target/peers
     #[arg(long, value_name = "PATH")]
     xprof_rs: Option<PathBuf>,
+    /// A haloscope-query for the part `sql`; without it, the one beside the haloscope that is measured
+    #[arg(long, value_name = "PATH")]
+    query: Option<PathBuf>,
     /// Leave XProf's tools out and measure the overview alone
     #[arg(long)]
     no_tools: bool,
@@ -282,7 +285,7 @@ fn time(runs: u32, mut what: impl FnMut() -> Result<()>) -> Result<Vec<Cost>> {
     for _ in 0..runs {
         let start = Instant::now();
         what()?;
-        costs.push(Cost { seconds: start.elapsed().as_secs_f64(), peak_bytes: None });
+        costs.push(Cost { seconds: start.elapsed().as_secs_f64(), cpu_seconds: None, peak_bytes: None });
     }
     Ok(costs)
 }
@@ -304,8 +307,9 @@ mod tests {
 
     #[test]
     fn the_median_of_an_even_number_lies_between() {
-        let costs =
-            |all: &[f64]| all.iter().map(|s| Cost { seconds: *s, peak_bytes: None }).collect::<Vec<_>>();
+        let costs = |all: &[f64]| {
+            all.iter().map(|s| Cost { seconds: *s, cpu_seconds: None, peak_bytes: None }).collect::<Vec<_>>()
+        };
         assert_eq!(median(&costs(&[3.0, 1.0, 2.0])), 2.0);
         assert_eq!(median(&costs(&[4.0, 1.0, 2.0, 3.0])), 2.5);
         assert!(median(&[]).is_nan());

@@ -22,6 +22,8 @@ use crate::say;
 pub(super) struct Cost {
     /// Wall time, seconds.
     pub(super) seconds: f64,
+    /// Time of the processors for it and what it started and waited for, user and system, seconds; of processes only.
+    pub(super) cpu_seconds: Option<f64>,
     /// Peak of resident memory, bytes; of processes only.
     pub(super) peak_bytes: Option<u64>,
 }
@@ -83,7 +85,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !used.status.success() {
         bail!("{}", used.status);
     }
-    say(&serde_json::to_string(&Cost { seconds, peak_bytes: Some(used.rusage.maxrss) })?);
+    let cpu_seconds = Some((used.rusage.utime + used.rusage.stime).as_secs_f64());
+    say(&serde_json::to_string(&Cost { seconds, cpu_seconds, peak_bytes: Some(used.rusage.maxrss) })?);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod ours;
 mod parts;
 mod sections;
 mod served;
+mod sql;
 mod tools;
 mod where_time_goes;
 mod yardstick;
@@ -55,8 +56,8 @@ struct Preset {
 }
 
 /// The parts of the full benchmark, in the order of measuring: what the budgets are about first.
-const ALL: [&str; 9] =
-    ["small", "page", "hosts", "windows", "middle", "large", "capture", "traces", "profile"];
+const ALL: [&str; 10] =
+    ["small", "page", "hosts", "windows", "capture", "sql", "middle", "large", "traces", "profile"];
 /// Those that run anywhere within two minutes, without other programs.
 const QUICK: [&str; 4] = ["small", "page", "hosts", "windows"];
 
@@ -105,6 +106,8 @@ struct Suite {
     peers: Vec<Peer>,
     /// The Python of the peers, which captures too.
     python: Option<PathBuf>,
+    /// The program that is asked in SQL.
+    query: Option<PathBuf>,
     begun: Instant,
     /// Resident memory that a child may have, bytes.
     limit_memory: Option<u64>,
@@ -140,6 +143,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let suite = Suite {
         abilities: Abilities::of(&binary)?,
         python: peers::python(args),
+        query: args
+            .query
+            .clone()
+            .or_else(|| Some(binary.with_file_name("haloscope-query")).filter(|path| path.is_file())),
         binary,
         peers,
         begun: Instant::now(),

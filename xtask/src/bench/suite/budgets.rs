@@ -1,11 +1,17 @@
 //! Every budget as a line: what was asked for, what was measured, and whether it was kept.
 
-use super::figures::Figures;
+use super::figures::{Figure, Figures};
 use super::ours::OURS;
+use super::sql::{DUCKDB, GAPS, GROUP_BY, WINDOW};
 use crate::bench::table::MIB;
 
 /// Files below this size say nothing of how time grows, bytes.
 const GROWTH_FROM: u64 = 50_000_000;
+/// From so many events on, SQL has a bound in seconds.
+const MANY_EVENTS: u64 = 10_000_000;
+/// Answers of XProf's shape that xprof-rs gives too.
+const SHAPED: [&str; 6] =
+    ["overview_page", "hlo_stats", "framework_op_stats", "roofline_model", "op_profile", "trace window"];
 
 /// One budget.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +58,10 @@ pub(super) fn all(figures: &Figures) -> Vec<Budget> {
     for subject in generated(figures) {
         all.extend(of_file(figures, subject));
     }
+    for subject in figures.subjects("overview") {
+        all.extend(shaped(figures, subject));
+    }
+    all.extend(sql(figures));
     all.push(Budget::at_most(
         "time of a cold `overview` grows with the size to the power of".to_owned(),
         exponent(figures),
@@ -75,13 +85,10 @@ pub(super) fn generated(figures: &Figures) -> Vec<&str> {
 fn of_file(figures: &Figures, subject: &str) -> Vec<Budget> {
     let cold = figures.find(subject, "overview", OURS, "cold");
     let seconds = cold.and_then(|cold| cold.seconds);
-    let yardstick = |who| figures.seconds(subject, "yardstick", who, "");
-    let unit = yardstick("read").zip(yardstick("scan")).map(|(read, scan)| read + scan);
     let bytes = figures.find(subject, "yardstick", "read", "").and_then(|f| f.bytes);
-    let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
     let mut all = vec![Budget::at_most(
         format!("{subject}: cold `overview` against scan and read"),
-        ratio(seconds, unit),
+        ratio(seconds, unit(figures, subject)),
         2.0,
         times,
     )];
@@ -114,6 +121,80 @@ fn of_file(figures: &Figures, subject: &str) -> Vec<Budget> {
     all
 }
 
+/// Answers of XProf's shape against the peers that give them too.
+fn shaped(figures: &Figures, subject: &str) -> Vec<Budget> {
+    let mut all = Vec::new();
+    for what in SHAPED {
+        let Some(ours) = figures.find(subject, what, OURS, "cold").filter(|f| f.seconds.is_some()) else {
+            continue;
+        };
+        if let Some(xprof) = figures.find(subject, what, "xprof", "cold") {
+            let label = format!("{subject}: cold `{what}`, xprof's time against ours");
+            all.push(
+                Budget::at_least(label, ratio(xprof.seconds, ours.seconds), 20.0).with(xprof.note.clone()),
+            );
+        }
+        let Some(theirs) = figures.find(subject, what, "xprof-rs", "cold").filter(|f| f.seconds.is_some())
+        else {
+            continue;
+        };
+        let size = |f: &Figure| f.bytes.map(|bytes| bytes as f64);
+        for (of, share, most) in [
+            ("time", ratio(ours.seconds, theirs.seconds), 1.0),
+            ("CPU time", ratio(ours.cpu_s, theirs.cpu_s), 1.0),
+            ("peak memory", ratio(size(ours), size(theirs)), 0.5),
+        ] {
+            // A server that answers first has no CPU time of its own here.
+            if share.is_some() {
+                let label = format!("{subject}: cold `{what}`, our {of} against xprof-rs's");
+                all.push(Budget::at_most(label, share, most, times));
+            }
+        }
+    }
+    all
+}
+
+/// SQL against the scan and DuckDB.
+fn sql(figures: &Figures) -> Vec<Budget> {
+    let mut all = Vec::new();
+    for subject in figures.subjects(GROUP_BY) {
+        let ours = |what| figures.seconds(subject, what, OURS, "cold");
+        let of = |what| format!("{subject}: {what}");
+        all.push(Budget::at_most(
+            format!("{}, cold, against scan and read", of(GROUP_BY)),
+            ratio(ours(GROUP_BY), unit(figures, subject)),
+            2.5,
+            times,
+        ));
+        let theirs = figures.find(subject, GAPS, DUCKDB, "cold");
+        all.push(
+            Budget::at_most(
+                format!("{}, against DuckDB on Parquet", of(GAPS)),
+                ratio(ours(GAPS), theirs.and_then(|f| f.seconds)),
+                2.0,
+                times,
+            )
+            .with(theirs.and_then(|f| f.note.clone())),
+        );
+        let events = figures.find(subject, "yardstick", "scan", "").and_then(|f| f.count);
+        if events.is_some_and(|events| events >= MANY_EVENTS) {
+            all.push(Budget::at_most(format!("{}, whole process", of(GROUP_BY)), ours(GROUP_BY), 0.3, ms));
+            all.push(Budget::at_most(format!("{}, whole process", of(WINDOW)), ours(WINDOW), 0.05, ms));
+        }
+    }
+    all
+}
+
+fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.zip(b).map(|(a, b)| a / b)
+}
+
+/// Read and scan of a subject together, seconds.
+fn unit(figures: &Figures, subject: &str) -> Option<f64> {
+    let yardstick = |who| figures.seconds(subject, "yardstick", who, "");
+    yardstick("read").zip(yardstick("scan")).map(|(read, scan)| read + scan)
+}
+
 fn mib(bytes: f64) -> String {
     format!("{:.0} MiB", bytes / MIB)
 }
@@ -139,7 +220,7 @@ fn hosts(figures: &Figures) -> Vec<Budget> {
     let one = figures.find("one of the hosts", "overview of hosts", OURS, "cold");
     for subject in figures.subjects("session") {
         let cold = figures.find(subject, "overview of hosts", OURS, "cold");
-        let peak = |f: Option<&super::figures::Figure>| f.and_then(|f| f.bytes).map(|bytes| bytes as f64);
+        let peak = |f: Option<&Figure>| f.and_then(|f| f.bytes).map(|bytes| bytes as f64);
         let share = peak(cold).zip(peak(one)).map(|(all, one)| all / one);
         let what = format!("{subject}: peak memory, cold, against one of the hosts");
         all.push(Budget::at_most(what, share, 2.0, times));
@@ -203,7 +284,7 @@ fn tiles(figures: &Figures) -> Vec<Budget> {
 fn page(figures: &Figures) -> Vec<Budget> {
     let load = |state| figures.find("the page", "first load", OURS, state);
     let Some(all) = load("everything") else { return Vec::new() };
-    let bytes = |f: &super::figures::Figure| f.bytes.map(|bytes| bytes as f64);
+    let bytes = |f: &Figure| f.bytes.map(|bytes| bytes as f64);
     let kilobytes = |bytes: f64| format!("{:.0} kB", bytes / 1e3);
     let what = "the whole page with all that it loads later, on the wire".to_owned();
     let first =
@@ -235,7 +316,6 @@ pub(super) fn text(all: &[Budget]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Figure;
     use super::*;
 
     fn figures(points: &[(&str, u64, f64)]) -> Figures {

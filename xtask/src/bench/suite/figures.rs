@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::bench::median;
 use crate::bench::process::Cost;
+use crate::bench::timeline::quantile;
 use crate::{talk, target};
 
 /// One thing that was measured, or why it was not.
@@ -26,6 +27,9 @@ pub(super) struct Figure {
     pub(super) seconds: Option<f64>,
     /// Fastest of the runs, or another end of their spread as the part says, seconds.
     pub(super) other_s: Option<f64>,
+    /// Median time of the processors, seconds; of processes only.
+    #[serde(default)]
+    pub(super) cpu_s: Option<f64>,
     /// Peak of resident memory, or a size as the part says, bytes.
     pub(super) bytes: Option<u64>,
     /// A number of things, as the part says.
@@ -46,6 +50,8 @@ impl Figure {
             Ok(costs) if !costs.is_empty() => {
                 self.seconds = Some(median(&costs));
                 self.other_s = costs.iter().map(|c| c.seconds).min_by(f64::total_cmp);
+                let cpu: Vec<f64> = costs.iter().filter_map(|c| c.cpu_seconds).collect();
+                self.cpu_s = (!cpu.is_empty()).then(|| quantile(&cpu, 0.5));
                 self.bytes = costs.iter().filter_map(|c| c.peak_bytes).max();
                 self.count = Some(costs.len() as u64);
             }
@@ -162,7 +168,7 @@ mod tests {
 
     #[test]
     fn costs_become_a_median_and_failures_a_note() {
-        let cost = |seconds, peak| Cost { seconds, peak_bytes: Some(peak) };
+        let cost = |seconds, peak| Cost { seconds, cpu_seconds: Some(2.0 * seconds), peak_bytes: Some(peak) };
         let figure = Figure::new("a", "overview", "haloscope", "cold").costs(Ok(vec![
             cost(3.0, 5),
             cost(1.0, 9),
@@ -170,6 +176,7 @@ mod tests {
         ]));
         let said = (figure.seconds, figure.other_s, figure.bytes, figure.count);
         assert_eq!(said, (Some(2.0), Some(1.0), Some(9), Some(3)));
+        assert_eq!(figure.cpu_s, Some(4.0));
         let failed = figure.clone().costs(Err(anyhow::anyhow!("no")));
         assert_eq!(failed.note.as_deref(), Some("no"));
         let all = Figures(vec![figure]);

@@ -6,6 +6,7 @@ use std::process::Command;
 use super::budgets::{self, Budget};
 use super::figures::{Figure, Figures, Part};
 use super::ours::{NO_CACHE, OURS};
+use super::sql::DUCKDB;
 use super::{said, sections};
 use crate::bench::table::MIB;
 
@@ -50,7 +51,7 @@ Written by `cargo xtask bench --full`. Times depend on the machine; the ratios d
 the file's bytes that decodes the three integers of each event) plus a plain read of the file. Times are medians of whole processes unless a server\n\
 is named, memory is the peak of the whole process, with the pages of the mapped profile. Files stand in the page cache.\n\n\
 - *cold*: a fresh process, an empty index.\n- *reopened*: the same question in a second process, with the index that the first one left. XProf has its own caches.\n\
-- *indexed*: the first question after `haloscope index`.\n- *warm*: the same question again to a server, XProf in the same process.\n";
+- *indexed*: the first question after `haloscope index`.\n- *warm*: the same question again to a server, XProf in the same process.\n- *CPU*: time of all processors, user and system, of the cold process.\n- DuckDB is timed within its process, on a Parquet file that was written before.\n";
 
 fn measured_on(parts: &[Part]) -> String {
     let mut out = String::from("\n| | |\n|---|---|\n");
@@ -137,12 +138,25 @@ fn of_subject(out: &mut String, figures: &Figures, subject: &str) {
         return;
     }
     out.push_str("\nMilliseconds; memory in MiB.\n\n");
-    let head = ["tool", "by", "cold", "peak", "reopened", "peak", "indexed", "warm", "x ours: cold", "peak"];
+    let head = [
+        "tool",
+        "by",
+        "cold",
+        "CPU",
+        "peak",
+        "reopened",
+        "peak",
+        "indexed",
+        "warm",
+        "x ours: cold",
+        "CPU",
+        "peak",
+    ];
     let mut rows = Vec::new();
     let mut notes = Vec::new();
     for what in whats {
         let ours = figures.find(subject, what, OURS, "cold");
-        for who in [OURS, "xprof", "xprof-rs"] {
+        for who in [OURS, "xprof", "xprof-rs", DUCKDB] {
             let of = |state| figures.find(subject, what, who, state);
             let Some(cold) = of("cold") else { continue };
             let seconds = |state| ms(of(state).and_then(|f| f.seconds));
@@ -154,12 +168,14 @@ fn of_subject(out: &mut String, figures: &Figures, subject: &str) {
                 what.to_owned(),
                 who.to_owned(),
                 ms(cold.seconds),
+                ms(cold.cpu_s),
                 mib(cold.bytes),
                 seconds("reopened"),
                 mib(of("reopened").and_then(|f| f.bytes)),
                 seconds("indexed"),
                 seconds("warm"),
                 ratio(|f| f.seconds),
+                ratio(|f| f.cpu_s),
                 ratio(|f| f.bytes.map(|bytes| bytes as f64)),
             ]);
             for state in ["cold", "reopened", "indexed", "warm"] {
@@ -214,8 +230,8 @@ mod tests {
         ]);
         let said = page(&[], &figures, &[], "");
         assert!(said.contains("## generated 80 MB: 80.0 MB, 7 events"), "{said}");
-        assert!(said.contains("| overview | haloscope | 200 | 100 |  |  |  |  |  |  |"), "{said}");
-        assert!(said.contains("| overview | xprof | 10000 | 400 |  |  |  |  | 50.0 | 4.0 |"), "{said}");
+        assert!(said.contains("| overview | haloscope | 200 |  | 100 |  |  |  |  |  |  |  |"), "{said}");
+        assert!(said.contains("| overview | xprof | 10000 |  | 400 |  |  |  |  | 50.0 |  | 4.0 |"), "{said}");
         assert!(said.contains("- overview, haloscope, reopened: something failed"), "{said}");
     }
 }

@@ -24,6 +24,7 @@ impl Suite {
             "middle" => self.middle(part),
             "large" => self.large(part),
             "capture" => self.capture(part),
+            "sql" => self.sql(part),
             "traces" => self.traces(part),
             _ => self.profile(part),
         }

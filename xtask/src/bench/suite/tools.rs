@@ -1,4 +1,4 @@
-//! The six tools of the comparison, each as every program is asked for it.
+//! The tools of the comparison, each as every program is asked for it.
 
 use anyhow::{Context, Result};
 
@@ -68,13 +68,16 @@ pub(super) fn trace_window(from_ms: f64, to_ms: f64) -> Question {
     Question::tool("trace window", "trace_viewer@", params)
 }
 
-/// All six; the window is the middle tenth of the run.
+/// All of them; the window is the middle tenth of the run.
 pub(super) fn all(length_ms: f64) -> Vec<Question> {
     vec![
         overview(),
         Question::analysis("ops", "framework_op_stats"),
         Question::tool("op_profile", "op_profile", vec![("group_by", "program".to_owned())]),
         Question::tool("hlo_stats", "hlo_stats", Vec::new()),
+        Question::tool("overview_page", "overview_page", Vec::new()),
+        Question::tool("framework_op_stats", "framework_op_stats", Vec::new()),
+        Question::tool("roofline_model", "roofline_model", Vec::new()),
         trace_window(length_ms * 0.45, length_ms * 0.55),
         Question::tool("memory", "memory_profile", Vec::new()),
     ]
@@ -179,7 +182,7 @@ impl Suite {
 }
 
 /// The number on the last line: a peer may talk before it.
-fn last_number(text: &str) -> Result<f64> {
+pub(super) fn last_number(text: &str) -> Result<f64> {
     let line = text.lines().last().unwrap_or_default();
     line.trim().parse().with_context(|| format!("expected seconds, found `{line}`"))
 }
@@ -203,7 +206,7 @@ mod tests {
         let path = "/data/plugin/profile/data?run=run&tag=trace_viewer@&host=h&resolution=8000&start_time_ms=450.000&end_time_ms=550.000";
         assert_eq!(window.server(&subject), path);
         assert_eq!(overview().server(&subject), "/api/report/overview");
-        assert_eq!(all.len(), 6);
+        assert_eq!(all.len(), 9);
         assert_eq!(overview().ours, ["overview", "--format", "json"]);
     }
 }

@@ -69,7 +69,8 @@ impl Suite {
         ensure!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr).trim());
         let found: Yardstick = serde_json::from_slice(&said.stdout)?;
         let figure = |who, seconds: &[f64]| {
-            let costs: Vec<Cost> = seconds.iter().map(|s| Cost { seconds: *s, peak_bytes: None }).collect();
+            let costs: Vec<Cost> =
+                seconds.iter().map(|s| Cost { seconds: *s, cpu_seconds: None, peak_bytes: None }).collect();
             Figure {
                 seconds: Some(median(&costs)),
                 other_s: seconds.iter().copied().min_by(f64::total_cmp),
