@@ -63,3 +63,4 @@ pub mod typed_peak;
 pub mod usage;
 pub mod virtual_devices;
 pub mod window_index;
+pub mod window_work;

@@ -12,9 +12,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::intervals::Intervals;
-use super::op_meta::{OpMeta, is_container};
+use super::op_meta::OpMeta;
 use super::op_rows::DeviceOps;
-use super::op_sums::{Sums, share_inside, sums};
+use super::op_sums::{Sums, sums};
 use super::select::Selection;
 use crate::roofline::{Work, add_known};
 use crate::window_index::WindowIndex;
@@ -196,36 +196,4 @@ pub(super) fn counted<'p>(
         }
     };
     counted.map(finish).collect()
-}
-
-/// The work done in each of a device's windows, in one pass. Windows are sorted and disjoint; the time of each piece of
-/// work is left at 0 for the caller, who knows what to compare with.
-#[must_use]
-pub fn work_in_windows(
-    profile: &Profile,
-    device: &Device,
-    windows: &[(i64, i64)],
-    takes_module: impl Fn(&str) -> bool,
-) -> Vec<Work> {
-    let rows = DeviceOps::find(profile, device);
-    let counts: Vec<bool> =
-        rows.ops.iter().map(|(m, module)| !is_container(&m.category) && takes_module(module)).collect();
-    let mut out = vec![Work::default(); windows.len()];
-    rows.walk_placed(profile, |row, event, _, is_execution| {
-        if !counts[row] || !is_execution {
-            return;
-        }
-        let meta = &rows.ops[row].0;
-        let first = windows.partition_point(|w| w.1 <= event.start_ps);
-        for (window, work) in windows[first..]
-            .iter()
-            .zip(&mut out[first..])
-            .take_while(|(w, _)| w.0 <= event.start_ps || w.0 < event.end_ps)
-        {
-            let share = share_inside(event, Some(&Intervals::one(window.0, window.1)));
-            add_known(&mut work.flops, meta.flops.map(|v| v * share));
-            add_known(&mut work.hbm_bytes, meta.hbm_bytes.map(|v| v * share));
-        }
-    });
-    out
 }

@@ -2,6 +2,9 @@
 
 mod program;
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -346,19 +349,29 @@ fn module_table(profile: &Profile, chosen: &[bool]) -> Table {
     Table::of("modules", "HLO modules", rows)
 }
 
-/// How many events carry each stat. Reads every event's stats, line by line on all cores.
+/// Name of a stat, whether its plane is a device's, and how many events of a line carry it.
+type StatOfLine = (String, bool, u64);
+
+/// [`stats_of_line`] of each line of a run, filled on first use: every event is read for it.
+struct StatsOfLines(Vec<OnceLock<Vec<StatOfLine>>>);
+
+/// How many events carry each stat. Reads every event's stats, line by line on all cores, once where more questions follow.
 fn count_stats(profile: &Profile, lines: &[&Line]) -> Table {
-    let parts: Vec<Vec<(String, bool, u64)>> =
-        lines.par_iter().map(stop::carried(|line: &&Line| stats_of_line(profile, line))).collect();
-    let mut counts: FxHashMap<String, (u64, bool, bool)> = FxHashMap::default();
-    for (name, device, count) in parts.into_iter().flatten() {
+    let kept = profile.memo(|profile| StatsOfLines(profile.lines.iter().map(|_| OnceLock::new()).collect()));
+    let of_line = |line: &&Line| match kept {
+        Some(kept) => Cow::Borrowed(&**kept.0[line.id.index()].get_or_init(|| stats_of_line(profile, line))),
+        None => Cow::Owned(stats_of_line(profile, line)),
+    };
+    let parts: Vec<Cow<'_, [StatOfLine]>> = lines.par_iter().map(stop::carried(of_line)).collect();
+    let mut counts: FxHashMap<&str, (u64, bool, bool)> = FxHashMap::default();
+    for (name, device, count) in parts.iter().flat_map(|part| part.iter()) {
         let entry = counts.entry(name).or_default();
         entry.0 += count;
         entry.1 |= device;
         entry.2 |= !device;
     }
     let mut rows: Vec<_> = counts.into_iter().collect();
-    rows.sort_by(|a, b| (b.1.0, &a.0).cmp(&(a.1.0, &b.0)));
+    rows.sort_by(|a, b| (b.1.0, a.0).cmp(&(a.1.0, b.0)));
     let mut table = Vec::new();
     for (name, (count, device, host)) in rows {
         let kinds = match (device, host) {
@@ -376,7 +389,7 @@ fn count_stats(profile: &Profile, lines: &[&Line]) -> Table {
     Table::of("stats", "Stats on events", table)
 }
 
-fn stats_of_line(profile: &Profile, line: &Line) -> Vec<(String, bool, u64)> {
+fn stats_of_line(profile: &Profile, line: &Line) -> Vec<StatOfLine> {
     let plane = profile.plane(line.plane);
     let source = profile.source_of(plane);
     let events = profile.events(line);

@@ -11,6 +11,7 @@ use crate::ops::{self, Op};
 use crate::roofline::{Limits, Work, add_known};
 use crate::select::{Scoped, Selection};
 use crate::steps::{StepClass, StepInstance, Steps};
+use crate::window_work::work_in_windows;
 use crate::{busy, quality};
 use haloscope_profile::{Peaks, Profile};
 use haloscope_report::Error;
@@ -299,7 +300,7 @@ fn steps_table(
             .collect();
         windows.sort_unstable();
         let spans: Vec<(i64, i64)> = windows.iter().map(|w| (w.0, w.1)).collect();
-        let parts = ops::work_in_windows(profile, device, &spans, |module| selection.takes_module(module));
+        let parts = work_in_windows(profile, device, &spans, selection);
         for ((start, end, row), part) in windows.into_iter().zip(parts) {
             let (work, within_ps) = &mut works[row];
             *within_ps += within(position, start, end) as f64;

@@ -10,7 +10,7 @@ pub(crate) mod lengths;
 mod line_sums;
 mod op_blocks;
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use class_blocks::ClassBlocks;
 use duty_blocks::DutyBlocks;
@@ -24,7 +24,8 @@ use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;
 use super::op_sums::{self, Sums};
-use haloscope_profile::{Device, HostId, LineId, Profile};
+use super::window_work::Known;
+use haloscope_profile::{Device, Event, HostId, LineId, Profile};
 
 /// Filled on first use.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ struct OfDevice {
     launches: OnceLock<Vec<Launch>>,
     between: OnceLock<Lengths>,
     waits_for_input: OnceLock<Lengths>,
+    work: Mutex<Known>,
 }
 
 #[derive(Debug, Default)]
@@ -90,14 +92,43 @@ impl WindowIndex {
         takes_line: impl Fn(LineId) -> bool,
     ) -> Vec<Sums> {
         let ops = self.ops(profile, device);
-        let blocks = &self.device(device).blocks;
-        let blocks = || once(blocks, || OpBlocks::of(profile, ops)).as_ref();
         if let &[window] = cut.as_slice()
-            && let Some(blocks) = blocks()
+            && let Some(blocks) = self.blocks(profile, device)
         {
             return blocks.sums(profile, ops, window, takes_line);
         }
         op_sums::sums(profile, ops, Some(cut), takes_line)
+    }
+
+    fn blocks(&self, profile: &Profile, device: &Device) -> Option<&OpBlocks> {
+        let ops = self.ops(profile, device);
+        once(&self.device(device).blocks, || OpBlocks::of(profile, ops)).as_ref()
+    }
+
+    /// Calls `each` with the op and the event of every execution that is at work between two times at least, in the order of
+    /// [`DeviceOps::walk_placed`]; of a CPU, and where sums could overflow, with all executions.
+    pub(super) fn executions(
+        &self,
+        profile: &Profile,
+        device: &Device,
+        between_ps: (i64, i64),
+        mut each: impl FnMut(usize, &Event),
+    ) {
+        let ops = self.ops(profile, device);
+        match self.blocks(profile, device) {
+            Some(blocks) => blocks.executions(profile, ops, between_ps, each),
+            None => ops.walk_placed(profile, |row, event, _, counts| {
+                if counts {
+                    each(row, event);
+                }
+            }),
+        }
+    }
+
+    /// Looks at, or adds to, what is known of a device's work in windows.
+    pub(super) fn known_work<T>(&self, device: &Device, look: impl FnOnce(&mut Known) -> T) -> T {
+        // Entries are whole, whoever added them.
+        look(&mut self.device(device).work.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// When a device was busy.

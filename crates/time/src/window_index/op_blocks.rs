@@ -150,15 +150,51 @@ impl OpBlocks {
         takes_line: impl Fn(LineId) -> bool,
     ) -> Vec<Sums> {
         let mut sums = vec![Cut::default(); ops.ops.len()];
-        for (blocks, (line, rows)) in self.lines.iter().zip(ops.lines(profile)) {
-            if takes_line(line.id) {
-                let order = blocks.order.as_deref();
-                let (events, parts) = (profile.events(line), ops.parts_of(line.id));
-                let walk = Walk { events, rows, parts, order, nests: nests(ops.kind()) };
-                blocks.add(walk, window, &mut sums);
-            }
+        for (blocks, walk) in self.walks(profile, ops, takes_line) {
+            blocks.add(walk, window, &mut sums);
         }
         sums.iter().map(Cut::finish).collect()
+    }
+
+    /// Calls `each` with the op and the event of every execution that is at work between two times, `start_ps` before `end_ps`, in
+    /// the order of [`DeviceOps::walk_placed`].
+    pub(super) fn executions(
+        &self,
+        profile: &Profile,
+        ops: &DeviceOps<'_>,
+        (start_ps, end_ps): (i64, i64),
+        mut each: impl FnMut(usize, &Event),
+    ) {
+        for (blocks, walk) in self.walks(profile, ops, |_| true) {
+            let (first, last) = (walk.before(start_ps), walk.before(end_ps));
+            let begun = blocks.ends.after(first, start_ps, |at| walk.end(at));
+            let events = begun.into_iter().chain(first..last).filter_map(|at| walk.op(at));
+            let mut each = |event: Event| {
+                if walk.counts(&event) > 0 {
+                    each(walk.rows.of(&event) as usize, &event);
+                }
+            };
+            if walk.nests {
+                walk_nested(events.map(|(_, event)| event), None, |event, _| each(event));
+            } else {
+                events.for_each(|(_, event)| each(event));
+            }
+        }
+    }
+
+    /// The blocks of each of some lines, and its events.
+    fn walks<'a>(
+        &'a self,
+        profile: &'a Profile,
+        ops: &'a DeviceOps<'_>,
+        takes_line: impl Fn(LineId) -> bool,
+    ) -> impl Iterator<Item = (&'a LineBlocks, Walk<'a>)> {
+        let lines = self.lines.iter().zip(ops.lines(profile));
+        lines.filter(move |(_, (line, _))| takes_line(line.id)).map(move |(blocks, (line, rows))| {
+            let order = blocks.order.as_deref();
+            let (events, parts) = (profile.events(line), ops.parts_of(line.id));
+            (blocks, Walk { events, rows, parts, order, nests: nests(ops.kind()) })
+        })
     }
 }
 

@@ -3,8 +3,11 @@
 use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
 
 use super::*;
+use crate::select::Selection;
+use crate::window_work::work_in_windows;
 use haloscope_profile::DeviceKind;
 use haloscope_profile::load;
+use haloscope_report::scope::Scope;
 
 /// A small generator of numbers (xorshift), so that a failure can be repeated.
 struct Random(u64);
@@ -133,6 +136,18 @@ fn a_window_of_blocks_is_a_window_of_events() {
                         let found = blocks.sums(&profile, &ops, window, |_| true);
                         assert_eq!(found, plain, "seed {seed}, {:?}, {window:?}", device.kind);
                     }
+                    let mut executions = Vec::new();
+                    ops.walk_placed(&profile, |row, event, _, counts| {
+                        if counts
+                            && event.start_ps < window.1
+                            && event.start_ps.max(event.end_ps - 1) >= window.0
+                        {
+                            executions.push((row, event.index));
+                        }
+                    });
+                    let mut found = Vec::new();
+                    blocks[0].executions(&profile, &ops, window, |row, event| found.push((row, event.index)));
+                    assert_eq!(found, executions, "seed {seed}, {:?}, {window:?}", device.kind);
                     compared += plain.len();
                     partly += plain.iter().filter(|sum| sum.part > 0.0).count();
                     let plain = crate::account::busy_times(&profile, device, Some(&cut));
@@ -150,6 +165,36 @@ fn a_window_of_blocks_is_a_window_of_events() {
         }
     }
     assert!(compared > 10_000 && partly > 5_000, "{compared} sums, {partly} of them with parts");
+}
+
+#[test]
+fn work_that_is_known_is_work_that_is_counted() {
+    let mut with_work = 0;
+    for seed in 1..100 {
+        let mut random = Random(seed);
+        for (plain, mut kept) in profiles(seed).into_iter().zip(profiles(seed)) {
+            kept.expect_questions();
+            let selected = |profile| Selection::resolve(profile, &Scope::default()).ok();
+            let (Some(all), Some(again)) = (selected(&plain), selected(&kept)) else { continue };
+            for _ in 0..6 {
+                // Steps that follow each other or leave gaps, of which the outer ones are cut by a window.
+                let (from, step) = (random.below(SPAN / 2), 1 + random.below(90));
+                let mut windows: Vec<_> = (0..SPAN / step).map(|at| (at * step, (at + 1) * step)).collect();
+                windows.retain(|_| random.below(6) > 0);
+                windows.iter_mut().for_each(|window| *window = (window.0.max(from), window.1.max(from)));
+                for (device, same) in plain.devices.iter().zip(&kept.devices) {
+                    let counted = work_in_windows(&plain, device, &windows, &all);
+                    assert_eq!(
+                        work_in_windows(&kept, same, &windows, &again),
+                        counted,
+                        "seed {seed}, {windows:?}"
+                    );
+                    with_work += counted.iter().filter(|work| work.flops.is_some()).count();
+                }
+            }
+        }
+    }
+    assert!(with_work > 1_000, "{with_work}");
 }
 
 #[test]

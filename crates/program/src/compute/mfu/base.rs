@@ -10,6 +10,7 @@ use haloscope_time::roofline::add_known;
 use haloscope_time::select::Selection;
 use haloscope_time::steps::{StepClass, Steps};
 use haloscope_time::usage::Usage;
+use haloscope_time::window_work::work_in_windows;
 
 /// One mean step of one device.
 pub(super) struct Base {
@@ -58,9 +59,7 @@ impl Base {
                 window.1 = window.1.max(window.0);
                 last = window.1;
             }
-            let parts =
-                ops::work_in_windows(profile, device, &windows, |module| selection.takes_module(module));
-            for part in parts {
+            for part in work_in_windows(profile, device, &windows, selection) {
                 add_known(&mut flops, part.flops);
             }
         }
