@@ -30,7 +30,8 @@ fn erased(path: &str) -> String {
 }
 
 /// The scopes of a framework path that a program's author named, with numbers erased: without the op, [what JAX puts between
-/// them](is_frame), and what autodiff wraps, so that the forward and backward pass of one place have one name. Empty where there is none.
+/// them](is_frame), the equation of an einsum, which is the op's, and what autodiff wraps, so that the forward and backward pass of one
+/// place have one name. Empty where there is none.
 pub(crate) fn named_scope(meta: &OpMeta<'_>) -> String {
     let parts: Vec<&str> = components(&meta.framework_op).collect();
     let scopes = parts[..parts.len().saturating_sub(1)].iter().filter_map(|part| {
@@ -38,7 +39,7 @@ pub(crate) fn named_scope(meta: &OpMeta<'_>) -> String {
         while let Some(wrapped) = ["transpose(", "jvp(", "vmap("].iter().find_map(|w| inner.strip_prefix(w)) {
             inner = wrapped.strip_suffix(')').unwrap_or(wrapped);
         }
-        (!inner.is_empty() && !is_frame(inner)).then(|| erased(inner))
+        (!inner.is_empty() && !is_frame(inner) && !inner.contains("->")).then(|| erased(inner))
     });
     scopes.collect::<Vec<_>>().join("/")
 }
@@ -109,6 +110,8 @@ mod tests {
             of("jit(f)/transpose(jvp())/while/body/closed_call/checkpoint/layer_3/mlp/dot"),
             "layer_#/mlp"
         );
+        let einsum = "jit(f)/transpose(jvp(net))/attention/bhqk,bkhd->bqhd/dot_general";
+        assert_eq!(of(einsum), "net/attention");
         // A scope whose name has a slash is wrapped whole.
         assert_eq!(of("jit(f)/jvp(net/head)/dot_general"), "net/head");
         for none in ["jit(f)/transpose(jvp())/while/body/dot", "dot", ""] {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use haloscope_hlo::{ComputationIdx, InstructionIdx, Matmul, Module, Opcode, Shape};
 
 use super::Evidence;
-use haloscope_profile::{Decoded, DeviceKind, Stat};
+use haloscope_profile::{Decoded, DeviceKind, Stat, chips};
 use haloscope_time::account::Class;
 use haloscope_time::op_meta::Access;
 use haloscope_time::ops::Op;
@@ -117,6 +117,10 @@ pub(crate) struct Reach {
 
 /// Peers need this share of the active window each.
 const SMALLEST_PEER: f64 = 0.0005;
+/// Peers are held back together where they reach less than this of what others at the same limit reach.
+const HELD_BACK: f64 = 0.6;
+/// The matrix unit does not hold an op up where it explains at most this of its time, padding counted.
+const MATRIX_EXPLAINS: f64 = 0.5;
 /// Fewer peers say nothing.
 const FEWEST_PEERS: usize = 3;
 
@@ -186,7 +190,11 @@ impl Evidence<'_> {
         let twins = self.twins(&pieces, smallest);
         for piece in &mut pieces {
             let own = same.get(&(piece.roof, category(piece))).copied().flatten();
-            piece.reach = own.or_else(|| all.get(&piece.roof).copied().flatten()).unwrap_or(ALONE);
+            let others = all.get(&piece.roof).copied().flatten();
+            piece.reach = match own.zip(others) {
+                Some((own, others)) if self.holds_back_together(piece, own, others) => others,
+                _ => own.or(others).unwrap_or(ALONE),
+            };
             let twins = self.twin_key(piece).and_then(|key| twins.get(&key));
             if let Some((best, count)) = twins.filter(|(best, _)| *best > TWIN_GAIN * piece.efficiency()) {
                 let best = best.min(1.0);
@@ -194,6 +202,23 @@ impl Evidence<'_> {
             }
         }
         pieces
+    }
+
+    /// Whether all ops of a piece's category, products that memory limits, are far from what others reach of memory, though the
+    /// matrix unit explains nothing of it, however badly their shapes fill it: then what they reach is not what such ops can.
+    fn holds_back_together(&self, piece: &Piece, own: Reach, others: Reach) -> bool {
+        if piece.roof != Roof::Hbm || !others.is_tight || own.share >= HELD_BACK * others.share {
+            return false;
+        }
+        let edge = self.selection.devices.first().and_then(|device| chips::tpu(&device.type_name));
+        let Some((op, edge)) = self.ops().get(piece.op).zip(edge.map(|chip| chip.matrix_edge)) else {
+            return false;
+        };
+        // Loading a tile of the second operand takes as long as a tile's rows of the first.
+        let fill = |one: &Matmul| Some(one.fill(edge)? * (one.m as f64 / edge as f64).min(1.0));
+        let fills: Option<Vec<f64>> = self.products(op).iter().map(fill).collect();
+        let least = fills.filter(|all| !all.is_empty()).map(|all| all.into_iter().fold(1.0, f64::min));
+        least.is_some_and(|least| piece.flops_ps <= MATRIX_EXPLAINS * least * piece.time_ps)
     }
 
     /// Of ops of one category, with the same FLOPs and bytes: what the best reaches, and how many they are.

@@ -85,7 +85,8 @@ fn groups<'e, 'p>(evidence: &'e Evidence<'p>) -> Vec<Vec<Slow<'e, 'p>>> {
     groups
 }
 
-/// Groups of one place of the program, its forward and its backward pass, whose ops are slow alike: what slows one slows all.
+/// Groups of one place of the program, the products of its forward and its backward pass, whose ops are slow alike: what slows one
+/// slows all.
 fn of_places<'e, 'p>(groups: impl Iterator<Item = Vec<Slow<'e, 'p>>>) -> Vec<Vec<Slow<'e, 'p>>> {
     let place = |group: &[Slow<'_, '_>]| {
         let scope = |one: &Slow<'_, '_>| (one.op.module.to_string(), named_scope(&one.op.meta));
@@ -267,7 +268,7 @@ mod tests {
     use haloscope_xspace::write::Value;
 
     use crate::rule::Verdict;
-    use crate::tests::{MS, Made, check};
+    use crate::tests::{MS, Made, US, check};
 
     /// Four products that take 10 ms for 1.8 TFLOP each (0.914 of a v5e's peak), the last `slow` times as long.
     fn products(slow: i64) -> Made {
@@ -327,6 +328,53 @@ mod tests {
         assert!(finding.claim.starts_with("fusion.5"), "{finding:?}");
         assert!(finding.evidence.contains("of 1 other op with the same FLOPs and bytes"), "{finding:?}");
         assert!((finding.speedup.unwrap() - 70.0 / 50.0).abs() < 0.01, "{finding:?}");
+    }
+
+    /// Four products of 0.819 GB each, a millisecond at all of a v5e's bandwidth, that take so long, among elementwise ops that come
+    /// near it. `rows` of the first operand, and `flops`, say what the matrix unit does meanwhile.
+    fn products_of_memory(length: i64, rows: u64, flops: f64) -> Vec<Made> {
+        let mut tpu = Made::tpu(0);
+        let mut text = format!(
+            "HloModule m\n\nENTRY e {{\n  p = bf16[{rows},1024]{{1,0}} parameter(0)\n  w = bf16[1024,1024]{{1,0}} parameter(1)\n"
+        );
+        let (mut at, mut ops) = (0, Vec::new());
+        let names: Vec<String> =
+            (1..=4).map(|n| format!("d.{n}")).chain((1..=8).map(|n| format!("f.{n}"))).collect();
+        for name in &names {
+            let is_product = name.starts_with('d');
+            let (category, flops) =
+                if is_product { ("convolution fusion", flops) } else { ("loop fusion", 1e6) };
+            let path = format!("jit(step)/{}/dot_general:", if is_product { "attention" } else { "norm" });
+            let stats = [
+                ("flops", Value::Double(flops)),
+                ("bytes_accessed", Value::Double(0.819e9)),
+                ("tf_op", Value::Str(path)),
+            ];
+            tpu.op(name, category, "", &stats);
+            if is_product {
+                let root = if name == "d.4" { "ROOT " } else { "" };
+                text.push_str(&format!("  {root}{name} = bf16[{rows},1024]{{1,0}} dot(p, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"));
+            }
+            let length = if is_product { length } else { 1160 * US };
+            ops.push((name.as_str(), "", at, length));
+            at += length;
+        }
+        text.push_str("}\n");
+        tpu.programs(&[("jit_step(7)", 0, at)]);
+        tpu.ops(&ops);
+        vec![tpu, Made::program(&text)]
+    }
+
+    #[test]
+    fn products_that_are_all_far_from_what_others_reach_of_memory_are_found() {
+        let found = check(&super::RULE, products_of_memory(3480 * US, 1024, 2.1e9));
+        let [finding] = &found.findings[..] else { unreachable!("{found:?}") };
+        assert!(finding.claim.starts_with("4 ops of") || finding.claim.contains("attention"), "{finding:?}");
+        assert!(finding.claim.contains("take 3.0 times as long as comparable ops would"), "{finding:?}");
+        // As near to the bandwidth as the others they are clear.
+        assert_eq!(check(&super::RULE, products_of_memory(1160 * US, 1024, 2.1e9)).verdict, Verdict::Clear);
+        // Sixteen rows use an eighth of the matrix unit, which explains most of the time.
+        assert_eq!(check(&super::RULE, products_of_memory(3480 * US, 16, 60e9)).verdict, Verdict::Clear);
     }
 
     #[test]
