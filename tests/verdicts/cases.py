@@ -69,6 +69,18 @@ MODELS |= {
     "cnn64": dict(model="cnn_dp", topology="v5e:8x8", params=dict(blocks=4, width=128, img=112, classes=1000, batch=512, dp=64)),
     "cnn16v6e": dict(model="cnn_dp", topology="v6e:4x4", params=dict(blocks=6, width=256, img=128, classes=1000, batch=512, dp=16)),
 }
+# Drawn at random with the faults of `DRAWN` below: weights gathered over four and eight, products split over eight, experts, convolutions of
+# features that do not fill a matrix unit, a decoder whose messages are all small.
+MODELS |= {
+    "v6e16t": dense("v6e:4x4", 4, 1536, 12, 6144, 24000, 32, 1024, 4, 4),
+    "v6e8tp": dense("v6e:2x4", 4, 2048, 16, 8192, 16000, 8, 1024, 1, 8),
+    "fsdp8p": dense("v5p:2x2x2", 5, 1024, 8, 4096, 32000, 16, 2048, 8, 1),
+    "moe8e": dict(model="moe_train", topology="v5e:2x4", params=dict(
+        layers=3, d=1536, ff=3072, experts=8, heads=12, vocab=24000, batch=16, seq=1024, ep=8, cap=1.25)),
+    "cnn4": dict(model="cnn_dp", topology="v6e:2x2", params=dict(blocks=5, width=192, img=160, classes=1000, batch=256, dp=4)),
+    "dec8p": dict(model="decode", topology="v5p:2x2x2", params=dict(
+        layers=4, d=3072, heads=24, kv_heads=8, ff=8192, vocab=32000, batch=16, ctx=2048, steps=6, tp=8)),
+}
 # These are noisier and have slower loaders.
 NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
 
@@ -123,7 +135,15 @@ NEWEST = {
     "cnn_v5e64_9hosts": base("v5e", "cnn64", 16, 4, 16, 1, only_hosts=[0, 1, 2, 4, 5, 7, 9, 10, 14]),
     "cnn_v6e16": base("v6e", "cnn16v6e", 4, 4, 14, 1) | NOISY,
 }
-BASES |= LATER | NEWEST
+DRAWN = {
+    "dense_v6e16_tp": base("v6e", "v6e16t", 4, 4, 11, 2) | dict(noise=0.015),
+    "dense_v6e8_tp": base("v6e", "v6e8tp", 2, 4, 14) | NOISY,
+    "fsdp_v5p8": base("v5p", "fsdp8p", 2, 4, 13, 1),
+    "moe_v5e8": base("v5e", "moe8e", 2, 4, 12),
+    "cnn_v6e4": base("v6e", "cnn4", 1, 4, 18) | NOISY,
+    "decode_v5p8": base("v5p", "dec8p", 2, 4, 11, 4),
+}
+BASES |= LATER | NEWEST | DRAWN
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
 ONE = ("dense_v6e4", "moe_v5p4", "narrow_v6e4")
 ALL = MANY[:1] + MANY[2:] + ONE
@@ -352,6 +372,32 @@ KINDS += [
     | dict(what=lambda s, x: "TPU:1"),
 ]
 
+KINDS += [
+    more("slow host", (1.45,), ("dense_v6e8_tp",)),
+    more("slow host", (1.2,), ("moe_v5e8",)),
+    more("slow host", (1.04,), ("fsdp_v5p8",)),
+    more("late input of one host", (0.005,), ("dense_v6e16_tp", "moe_v5e8")),
+    more("a host late at random", (0.004,), ("dense_v6e16_tp", "dense_v6e8_tp")),
+    more("slow from a step on", (1.04, 1.3), ("cnn_v6e4", "moe_v5e8"), lambda s, x: dict(throttle={"from": steps(s) // 3, "factor": x})),
+    more("slower and slower", (1.4,), ("cnn_v6e4", "decode_v5p8"), lambda s, x: dict(throttle={"from": 4, "factor": x, "ramp": 6})),
+    more("stall every few steps", (0.006, 0.06), ("dense_v6e8_tp", "cnn_v6e4", "decode_v5p8"), every(5, "write_summaries"))
+    | dict(what=lambda s, x: "write_summaries"),
+    more("stall every few steps", (0.004,), ("moe_v5e8", "fsdp_v5p8"), every(2, "log_metrics")) | dict(what=lambda s, x: "log_metrics"),
+    more("recompilation", (0.15,), ("decode_v5p8",)),
+    more("HBM slower", (0.75, 0.45), ("cnn_v6e4", "dense_v6e16_tp")),
+    more("a slow link", (3.5,), ("moe_v5e8", "dense_v6e8_tp", "decode_v5p8"), lambda s, x: dict(slow_links=[[1, 5, x]])),
+    more("a slow op", (4.0,), ("dense_v6e16_tp", "moe_v5e8")),
+    kind("slow attention", ("below_roofline",), (2.0, 3.0), ("fsdp_v5p8", "dense_v5e16", "dense_v6e4"),
+         lambda s, x: dict(inject={"softmax|bhqk|exp": x})),
+    more("slow input", (0.004, 0.012), ("moe_v5e8", "dense_v6e8_tp", "cnn_v6e4")),
+    more("slow launches", (0.008,), ("dense_v6e8_tp", "fsdp_v5p8")),
+    more("experts out of balance", (1.25,), ("moe_v5e8",), lambda s, x: dict(device_inject={"3": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "TPU:3"),
+    more("slow convolutions and products", (1.8,), ("cnn_v6e4",)),
+    kind("slow chip", ("straggler",), (1.15, 1.35), ("dense_v6e8_tp", "cnn_v6e4", "decode_v5p8"), slow_chip(2), lambda s, x: "TPU:2"),
+    more("slow collectives", (3.0, 5.0), ("dense_v6e8_tp", "moe_v5e8", "decode_v5p8"), ALL_COLLECTIVES),
+]
+
 # Seeds of runs without a fault; each is held against the first of its base (A/A).
 CLEAN_SEEDS = (1, 2, 3, 4)
 # What a change tries: one size of each kind on the bases that are quickest to make.
@@ -378,5 +424,5 @@ def grid(quick=False):
 def clean(quick=False):
     """The runs without a fault: name, base, seed, scenario."""
     for of in QUICK if quick else BASES:
-        for seed in CLEAN_SEEDS[:2] if quick or of in LATER or of in NEWEST else CLEAN_SEEDS:
+        for seed in CLEAN_SEEDS[:2] if quick or of in LATER or of in NEWEST or of in DRAWN else CLEAN_SEEDS:
             yield dict(name=clean_name(of, seed), base=of, seed=seed, scenario={**BASES[of], "seed": 8100 + seed})

@@ -11,9 +11,10 @@ use crate::ops::{self, Op};
 use crate::roofline::{Limits, Work, add_known};
 use crate::select::{Scoped, Selection};
 use crate::steps::{StepClass, StepInstance, Steps};
+use crate::window_index::WindowIndex;
 use crate::window_work::work_in_windows;
 use crate::{busy, quality};
-use haloscope_profile::{Peaks, Profile};
+use haloscope_profile::{Device, Peaks, Profile};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
@@ -266,8 +267,12 @@ fn steps_table(
     peaks: &Peaks,
 ) -> Table {
     // From the first op to the last: a step may begin before its first op, and its share is of this time all the same.
+    let hull = |device: &&Device| match WindowIndex::of(profile) {
+        Some(kept) => kept.busy(profile, device).set().hull(),
+        None => busy::intervals(profile, device).hull(),
+    };
     let hulls: Vec<(i64, i64)> =
-        selection.devices.iter().map(|d| busy::intervals(profile, d).hull().unwrap_or_default()).collect();
+        selection.devices.iter().map(|device| hull(device).unwrap_or_default()).collect();
     let within = |position: usize, start: i64, end: i64| {
         let (from, to) = (start.max(hulls[position].0), end.min(hulls[position].1));
         let cut = || selection.window(position).map_or(to - from, |window| window.overlap(from, to));
