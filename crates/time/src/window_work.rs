@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
-
 use super::intervals::Intervals;
 use super::op_meta::{OpMeta, is_container};
 use super::op_rows::DeviceOps;
@@ -13,10 +11,8 @@ use crate::roofline::{Work, add_known};
 use crate::window_index::WindowIndex;
 use haloscope_profile::{Device, Event, Profile};
 
-/// The work of windows that were asked for, by start and end. Steps are asked for again and again: of a new window of time only the
-/// steps that it cuts are new.
-pub(crate) type Known = FxHashMap<(i64, i64), Work>;
-/// No more windows of a device are kept.
+/// No more windows of a device are kept: steps are asked for again and again, and of a new window of time only the steps that it cuts
+/// are new.
 const MOST_KNOWN: usize = 1 << 14;
 
 /// The work of the selected modules in each of a device's windows, which are sorted and disjoint; an execution that is partly in one

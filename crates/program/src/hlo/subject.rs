@@ -1,13 +1,12 @@
 //! The program that a question is about, and what the profile measured of it.
 
+use super::op_times::{OpTime, OpTimes};
 use haloscope_hlo::{InstructionIdx, Module, Opcode};
-
 use haloscope_report::Error;
 use haloscope_report::{Cell, Notes, Severity, Status, Unit, Value};
 use haloscope_time::analysis::{MODULE, Params};
 use haloscope_time::executions::{Executions, uncounted_loops};
 use haloscope_time::hlo_costs::source_line;
-use haloscope_time::op_times::{OpTime, OpTimes};
 use haloscope_time::programs::{self, Program};
 use haloscope_time::select::Scoped;
 

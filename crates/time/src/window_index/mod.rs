@@ -16,6 +16,7 @@ use class_blocks::ClassBlocks;
 use duty_blocks::DutyBlocks;
 use lengths::Lengths;
 use op_blocks::OpBlocks;
+use rustc_hash::FxHashMap;
 
 use super::account::PLACES;
 use super::busy::{self, DutyCycle};
@@ -24,8 +25,11 @@ use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;
 use super::op_sums::{self, Sums};
-use super::window_work::Known;
+use super::roofline::Work;
 use haloscope_profile::{Device, Event, HostId, LineId, Profile};
+
+/// The FLOPs and bytes of a device in windows that were asked for, by start and end.
+pub(super) type KnownWork = FxHashMap<(i64, i64), Work>;
 
 /// Filled on first use.
 #[derive(Debug)]
@@ -45,7 +49,7 @@ struct OfDevice {
     launches: OnceLock<Vec<Launch>>,
     between: OnceLock<Lengths>,
     waits_for_input: OnceLock<Lengths>,
-    work: Mutex<Known>,
+    work: Mutex<KnownWork>,
 }
 
 #[derive(Debug, Default)]
@@ -126,7 +130,7 @@ impl WindowIndex {
     }
 
     /// Looks at, or adds to, what is known of a device's work in windows.
-    pub(super) fn known_work<T>(&self, device: &Device, look: impl FnOnce(&mut Known) -> T) -> T {
+    pub(super) fn known_work<T>(&self, device: &Device, look: impl FnOnce(&mut KnownWork) -> T) -> T {
         // Entries are whole, whoever added them.
         look(&mut self.device(device).work.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -4,6 +4,7 @@
 
 mod args;
 mod child;
+mod pace;
 mod shim;
 mod signals;
 mod steady;

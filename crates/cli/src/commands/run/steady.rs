@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use haloscope_capture::{Destination, Error, Options, Request, Silent, Stop};
 use haloscope_profile::load;
-use haloscope_time::pace::Pace;
 
 use super::args::{RunArgs, WarmUp};
+use super::pace::Pace;
 use super::shim::{Compiled, Shim};
 use crate::Printer;
 

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::compilations;
-use super::launches;
-use super::select::Selection;
-use super::stats;
-use super::steps::Steps;
 use haloscope_profile::Profile;
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
+use haloscope_time::select::Selection;
+use haloscope_time::steps::Steps;
+use haloscope_time::{compilations, launches, stats};
 
 /// Medians of two looks may differ by this share of the longer one where steps are steady.
 const STEADY_WITHIN: f64 = 0.10;
@@ -20,23 +18,23 @@ const COMPILING: f64 = 0.02;
 
 /// How fast a program steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pace {
+pub(super) struct Pace {
     /// Steps that were seen whole.
-    pub steps: usize,
+    pub(super) steps: usize,
     /// The median of their times, picoseconds; `None` without steps.
-    pub step_ps: Option<i64>,
+    pub(super) step_ps: Option<i64>,
     /// The median from the start of a step to the next one's, picoseconds: what a step costs with what is between steps.
-    pub period_ps: Option<i64>,
+    pub(super) period_ps: Option<i64>,
     /// Whether steps are guessed from launches of a program.
-    pub is_inferred: bool,
+    pub(super) is_inferred: bool,
     /// Whether the program runs its ops one by one: then what is guessed to be a step is the launch of an op.
-    pub is_op_by_op: bool,
+    pub(super) is_op_by_op: bool,
     /// Whether anything ran on a device at all.
-    pub has_work: bool,
+    pub(super) has_work: bool,
     /// Time in which some thread compiled, picoseconds.
-    pub compile_ps: i64,
+    pub(super) compile_ps: i64,
     /// The length of the look, picoseconds.
-    pub span_ps: i64,
+    pub(super) span_ps: i64,
 }
 
 impl Pace {
@@ -44,7 +42,7 @@ impl Pace {
     ///
     /// # Errors
     /// [`Error::Nothing`] for a profile without anything to look at.
-    pub fn of(profile: &Profile) -> Result<Self, Error> {
+    pub(super) fn of(profile: &Profile) -> Result<Self, Error> {
         let selection = Selection::resolve(profile, &Scope::default())?;
         let steps = Steps::find(profile, &selection.devices);
         let mut starts: Vec<i64> =
@@ -69,20 +67,17 @@ impl Pace {
     }
 
     /// Whether a program compiles for a part of the look that matters.
-    #[must_use]
-    pub fn is_compiling(&self) -> bool {
+    pub(super) fn is_compiling(&self) -> bool {
         self.compile_ps as f64 > COMPILING * self.span_ps as f64
     }
 
     /// Whether the look has too few steps to say how long they take.
-    #[must_use]
-    pub fn has_few_steps(&self) -> bool {
+    pub(super) fn has_few_steps(&self) -> bool {
         self.steps < FEWEST
     }
 
     /// Whether this look and the one before it show the same pace, and no compiling.
-    #[must_use]
-    pub fn is_steady_after(&self, before: &Self) -> bool {
+    pub(super) fn is_steady_after(&self, before: &Self) -> bool {
         let (Some(now), Some(then)) = (self.period_ps, before.period_ps) else { return false };
         let differ = (now - then).abs() as f64 / now.max(then) as f64;
         !self.has_few_steps() && !before.has_few_steps() && !self.is_compiling() && differ <= STEADY_WITHIN

@@ -2,34 +2,33 @@
 
 use rustc_hash::FxHashMap;
 
-use super::ops;
-use super::programs::{self, Program};
-use super::select::Selection;
 use haloscope_profile::Profile;
+use haloscope_time::ops;
+use haloscope_time::programs::{self, Program};
+use haloscope_time::select::Selection;
 
 /// Times of a program's instructions, by name, summed over the devices of a scope.
 #[derive(Debug, Default)]
-pub struct OpTimes {
+pub(super) struct OpTimes {
     rows: FxHashMap<String, OpTime>,
     /// Executions of the program, summed over devices.
-    pub launches: u64,
+    pub(super) launches: u64,
     /// Time of all of them, picoseconds.
-    pub total_ps: i64,
+    pub(super) total_ps: i64,
 }
 
 /// The time of one instruction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct OpTime {
+pub(super) struct OpTime {
     /// Executions.
-    pub occurrences: u64,
+    pub(super) occurrences: u64,
     /// Time less that of ops inside, picoseconds.
-    pub self_ps: i64,
+    pub(super) self_ps: i64,
 }
 
 impl OpTimes {
     /// What the profile measured of a program in what a scope selects; `None` where the run has no events of it there.
-    #[must_use]
-    pub fn of(profile: &Profile, selection: &Selection<'_>, program: &Program<'_>) -> Option<Self> {
+    pub(super) fn of(profile: &Profile, selection: &Selection<'_>, program: &Program<'_>) -> Option<Self> {
         let mut found = Self::default();
         for time in programs::times(profile, Some(selection)).iter().filter(|time| time.is_of(program.entry))
         {
@@ -47,8 +46,7 @@ impl OpTimes {
     }
 
     /// The time of the instruction of this name.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<OpTime> {
+    pub(super) fn get(&self, name: &str) -> Option<OpTime> {
         self.rows.get(name).copied()
     }
 }
