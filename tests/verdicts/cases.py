@@ -69,7 +69,7 @@ MODELS |= {
     "cnn64": dict(model="cnn_dp", topology="v5e:8x8", params=dict(blocks=4, width=128, img=112, classes=1000, batch=512, dp=64)),
     "cnn16v6e": dict(model="cnn_dp", topology="v6e:4x4", params=dict(blocks=6, width=256, img=128, classes=1000, batch=512, dp=16)),
 }
-# Drawn at random with the faults of `DRAWN` below: weights gathered over four and eight, products split over eight, experts, convolutions of
+# Compiled for faults that were drawn at random: weights gathered over four and eight, products split over eight, experts, convolutions of
 # features that do not fill a matrix unit, a decoder whose messages are all small.
 MODELS |= {
     "v6e16t": dense("v6e:4x4", 4, 1536, 12, 6144, 24000, 32, 1024, 4, 4),

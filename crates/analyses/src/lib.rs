@@ -17,6 +17,7 @@ pub mod capture_advice;
 pub mod fleet;
 pub mod inspect;
 pub mod ledger;
+pub mod pace;
 pub mod part;
 pub mod python;
 pub mod selfcheck;

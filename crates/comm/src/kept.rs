@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::exposure::OnCore;
 use super::pairs::{self, NamedOp, Transfer};
-use haloscope_profile::{Device, Profile};
+use haloscope_profile::{Device, Profile, filled};
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::window_index::WindowIndex;
 
@@ -52,10 +52,5 @@ pub(super) fn of_device<'p, T>(
         return take(&ops, &Found::anew(profile, device, &ops));
     };
     let ops: &DeviceOps<'p> = index.ops(profile, device);
-    // Not inside of the cell: what finds them may share its work with other threads that come to ask for the same.
-    let found = cell.get().unwrap_or_else(|| {
-        let made = Found::anew(profile, device, ops).into_owned();
-        cell.get_or_init(|| made)
-    });
-    take(ops, found)
+    take(ops, filled(cell, || Found::anew(profile, device, ops).into_owned()))
 }

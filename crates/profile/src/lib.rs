@@ -44,6 +44,7 @@ pub use device::{Device, DeviceKind, Peak, PeakSource, Peaks};
 pub use events::{Event, Events, Mark};
 pub use host::Host;
 pub use line::{Line, LineKind};
+pub use memo::filled;
 pub use module::{Decoded, HloModule, Stage, split_label};
 pub use packed::Packed;
 pub use plane::{EventMeta, MetaIdx, Plane, PlaneKind, Stat, StatId};

@@ -65,16 +65,21 @@ impl Profile {
     }
 
     /// What one question needs more than once, made by `new` at the first call and kept in any case; `None` where something
-    /// else is. Not made inside of the cell: what makes it may share its work with other threads that come to ask for it.
+    /// else is.
     pub fn once<T: Any + Send + Sync>(&self, new: impl FnOnce(&Self) -> T) -> Option<&T> {
-        let found = match self.memo.once.get() {
-            Some(found) => found,
-            None => {
-                let made = Box::new(new(self));
-                self.memo.once.get_or_init(|| made)
-            }
-        };
-        found.downcast_ref()
+        filled(&self.memo.once, || Box::new(new(self))).downcast_ref()
+    }
+}
+
+/// What a cell holds, made where it is empty. Not inside of the cell: what makes it may share its work with other threads, and a
+/// thread that fills a cell must not come to wait for the same.
+pub fn filled<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    match cell.get() {
+        Some(found) => found,
+        None => {
+            let made = make();
+            cell.get_or_init(|| made)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use haloscope_hlo::{ComputationIdx, FusionKind, Module};
-use haloscope_profile::{Device, DeviceKind, LineKind, MetaIdx, Profile};
+use haloscope_profile::{Device, DeviceKind, LineKind, MetaIdx, Profile, filled};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hlo_costs::Costs;
@@ -41,14 +41,7 @@ impl GraphKernels {
         let Some(cell) = cells.and_then(|kept| kept.0.get(device.id.index())) else {
             return Arc::new(Self::find(profile, device));
         };
-        match cell.get() {
-            Some(found) => Arc::clone(found),
-            // Not inside of the cell: what finds them may share its work with threads that come to ask for the same.
-            None => {
-                let found = Arc::new(Self::find(profile, device));
-                Arc::clone(cell.get_or_init(|| found))
-            }
-        }
+        Arc::clone(filled(cell, || Arc::new(Self::find(profile, device))))
     }
 
     /// The instruction that a node runs; `None` where it is not known.

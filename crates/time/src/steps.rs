@@ -14,7 +14,7 @@ use super::caused::{Causes, Marker};
 use super::intervals::Intervals;
 use super::launches::{self, Launch};
 use super::stats::{quantile, robust_deviation};
-use haloscope_profile::{Device, DeviceId, DeviceKind, HostId, LineKind, Mark, Profile};
+use haloscope_profile::{Device, DeviceId, DeviceKind, HostId, LineKind, Mark, Profile, filled};
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 
@@ -187,15 +187,10 @@ impl Steps {
     #[must_use]
     pub fn kept(profile: &Profile) -> Option<&Self> {
         let Kept(cell) = profile.memo(|_| Kept::default())?;
-        Some(match cell.get() {
-            Some(found) => found,
-            // Not inside of the cell: what finds them may share its work with other threads that come to ask for the same.
-            None => {
-                let devices: Vec<&Device> = profile.devices.iter().filter(|d| d.active).collect();
-                let found = Self::find_anew(profile, &devices);
-                cell.get_or_init(|| found)
-            }
-        })
+        Some(filled(cell, || {
+            let devices: Vec<&Device> = profile.devices.iter().filter(|d| d.active).collect();
+            Self::find_anew(profile, &devices)
+        }))
     }
 
     fn find_anew(profile: &Profile, devices: &[&Device]) -> Self {

@@ -11,9 +11,9 @@ use crate::roofline::{Work, add_known};
 use crate::window_index::WindowIndex;
 use haloscope_profile::{Device, Event, Profile};
 
-/// No more windows of a device are kept: steps are asked for again and again, and of a new window of time only the steps that it cuts
-/// are new.
-const MOST_KNOWN: usize = 1 << 14;
+/// No more windows of a device are kept, which take half a megabyte: steps are asked for again and again, and of a new window of time only
+/// the steps that it cuts are new.
+const MOST_KNOWN: usize = 1 << 12;
 
 /// The work of the selected modules in each of a device's windows, which are sorted and disjoint; an execution that is partly in one
 /// counts by its share of time. The time of each piece of work is left at 0 for the caller, who knows what to compare with.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::{capture_advice, selfcheck};
-use haloscope_profile::{Line, Plane, Profile};
+use haloscope_profile::{Line, Plane, Profile, filled};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::stop;
@@ -359,7 +359,7 @@ struct StatsOfLines(Vec<OnceLock<Vec<StatOfLine>>>);
 fn count_stats(profile: &Profile, lines: &[&Line]) -> Table {
     let kept = profile.memo(|profile| StatsOfLines(profile.lines.iter().map(|_| OnceLock::new()).collect()));
     let of_line = |line: &&Line| match kept {
-        Some(kept) => Cow::Borrowed(&**kept.0[line.id.index()].get_or_init(|| stats_of_line(profile, line))),
+        Some(kept) => Cow::Borrowed(&**filled(&kept.0[line.id.index()], || stats_of_line(profile, line))),
         None => Cow::Owned(stats_of_line(profile, line)),
     };
     let parts: Vec<Cow<'_, [StatOfLine]>> = lines.par_iter().map(stop::carried(of_line)).collect();

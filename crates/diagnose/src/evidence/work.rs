@@ -117,7 +117,7 @@ pub(crate) struct Reach {
 
 /// Peers need this share of the active window each.
 const SMALLEST_PEER: f64 = 0.0005;
-/// Peers are held back together where they reach less than this of what others at the same limit reach.
+/// Products are all held back where they reach less than this of what others at the same limit reach.
 const HELD_BACK: f64 = 0.6;
 /// The matrix unit does not hold an op up where it explains at most this of its time, padding counted.
 const MATRIX_EXPLAINS: f64 = 0.5;
@@ -192,7 +192,7 @@ impl Evidence<'_> {
             let own = same.get(&(piece.roof, category(piece))).copied().flatten();
             let others = all.get(&piece.roof).copied().flatten();
             piece.reach = match own.zip(others) {
-                Some((own, others)) if self.holds_back_together(piece, own, others) => others,
+                Some((own, others)) if self.are_held_back(piece, own, others) => others,
                 _ => own.or(others).unwrap_or(ALONE),
             };
             let twins = self.twin_key(piece).and_then(|key| twins.get(&key));
@@ -204,9 +204,9 @@ impl Evidence<'_> {
         pieces
     }
 
-    /// Whether all ops of a piece's category, products that memory limits, are far from what others reach of memory, though the
-    /// matrix unit explains nothing of it, however badly their shapes fill it: then what they reach is not what such ops can.
-    fn holds_back_together(&self, piece: &Piece, own: Reach, others: Reach) -> bool {
+    /// Whether all products of a piece's category that memory limits are far from what other ops reach of memory, and the matrix unit
+    /// does not explain it, however badly their shapes fill it: then what they reach is not what such products can.
+    fn are_held_back(&self, piece: &Piece, own: Reach, others: Reach) -> bool {
         if piece.roof != Roof::Hbm || !others.is_tight || own.share >= HELD_BACK * others.share {
             return false;
         }

@@ -26,7 +26,7 @@ use super::launches::{self, Launch};
 use super::op_rows::DeviceOps;
 use super::op_sums::{self, Sums};
 use super::roofline::Work;
-use haloscope_profile::{Device, Event, HostId, LineId, Profile};
+use haloscope_profile::{Device, Event, HostId, LineId, Profile, filled};
 
 /// The FLOPs and bytes of a device in windows that were asked for, by start and end.
 pub(super) type KnownWork = FxHashMap<(i64, i64), Work>;
@@ -74,7 +74,7 @@ impl WindowIndex {
     /// Which op each event of a device belongs to.
     pub fn ops(&self, profile: &Profile, device: &Device) -> &DeviceOps<'static> {
         let of = self.device(device);
-        once(&of.ops, || DeviceOps::find(profile, device).into_owned())
+        filled(&of.ops, || DeviceOps::find(profile, device).into_owned())
     }
 
     /// The sums of a device's ops, as a walk over them makes them.
@@ -82,7 +82,7 @@ impl WindowIndex {
         let Some(cut) = cut else {
             let ops = self.ops(profile, device);
             let all = &self.device(device).sums;
-            return once(all, || op_sums::sums(profile, ops, None, |_| true)).clone();
+            return filled(all, || op_sums::sums(profile, ops, None, |_| true)).clone();
         };
         self.sums_of_lines(profile, device, cut, |_| true)
     }
@@ -106,7 +106,7 @@ impl WindowIndex {
 
     fn blocks(&self, profile: &Profile, device: &Device) -> Option<&OpBlocks> {
         let ops = self.ops(profile, device);
-        once(&self.device(device).blocks, || OpBlocks::of(profile, ops)).as_ref()
+        filled(&self.device(device).blocks, || OpBlocks::of(profile, ops)).as_ref()
     }
 
     /// Calls `each` with the op and the event of every execution that is at work between two times at least, in the order of
@@ -138,7 +138,7 @@ impl WindowIndex {
     /// When a device was busy.
     pub(super) fn busy(&self, profile: &Profile, device: &Device) -> &Lengths {
         let of = self.device(device);
-        once(&of.busy, || Lengths::of(busy::intervals(profile, device)))
+        filled(&of.busy, || Lengths::of(busy::intervals(profile, device)))
     }
 
     /// The duty cycle of a TPU in a window.
@@ -149,26 +149,26 @@ impl WindowIndex {
         window: Option<(i64, i64)>,
     ) -> Option<DutyCycle> {
         let of = self.device(device);
-        once(&of.duty, || DutyBlocks::of(profile, device)).as_ref()?.cycle(profile, window)
+        filled(&of.duty, || DutyBlocks::of(profile, device)).as_ref()?.cycle(profile, window)
     }
 
     /// What a device's busy time goes to in a window, by place.
     pub(super) fn classes(&self, profile: &Profile, device: &Device, window: (i64, i64)) -> [i64; PLACES] {
         let ops = self.ops(profile, device);
         let classes = &self.device(device).classes;
-        once(classes, || ClassBlocks::of(profile, device, ops)).times(profile, ops, window)
+        filled(classes, || ClassBlocks::of(profile, device, ops)).times(profile, ops, window)
     }
 
     /// The program executions of a device.
     pub(super) fn launches(&self, profile: &Profile, device: &Device) -> &Vec<Launch> {
         let of = self.device(device);
-        once(&of.launches, || launches::of(profile, device))
+        filled(&of.launches, || launches::of(profile, device))
     }
 
     /// When a device idled between its first op and its last while no program ran.
     pub(super) fn between(&self, profile: &Profile, device: &Device) -> &Lengths {
         let (busy, launches) = (self.busy(profile, device), self.launches(profile, device));
-        once(&self.device(device).between, || {
+        filled(&self.device(device).between, || {
             let programs = Intervals::union_of(launches.iter().map(|l| (l.start_ps, l.end_ps)).collect());
             Lengths::of(gaps(busy.set()).minus(&programs))
         })
@@ -178,29 +178,17 @@ impl WindowIndex {
     pub(super) fn waits_for_input(&self, profile: &Profile, device: &Device) -> &Lengths {
         let (busy, input) = (self.busy(profile, device), self.input(profile, device.host));
         let waits = &self.device(device).waits_for_input;
-        once(waits, || Lengths::of(gaps(busy.set()).intersect(input)))
+        filled(waits, || Lengths::of(gaps(busy.set()).intersect(input)))
     }
 
     /// When a host read or prepared input.
     pub(super) fn input(&self, profile: &Profile, host: HostId) -> &Intervals {
-        once(&self.hosts[host.index()].input, || input_work(profile, host))
+        filled(&self.hosts[host.index()].input, || input_work(profile, host))
     }
 
     /// From the first to the last event of a host.
     pub(super) fn span(&self, profile: &Profile, host: HostId) -> (i64, i64) {
-        *once(&self.hosts[host.index()].span, || span(profile, host))
-    }
-}
-
-/// What a cell holds, made where it is empty. Not inside of the cell: what makes it may share its work with other threads,
-/// and a thread that fills a cell must not come to wait for the same.
-fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
-    match cell.get() {
-        Some(found) => found,
-        None => {
-            let made = make();
-            cell.get_or_init(|| made)
-        }
+        *filled(&self.hosts[host.index()].span, || span(profile, host))
     }
 }
 

@@ -4,7 +4,6 @@
 
 mod args;
 mod child;
-mod pace;
 mod shim;
 mod signals;
 mod steady;

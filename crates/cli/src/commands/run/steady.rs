@@ -4,11 +4,11 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use haloscope_analyses::pace::Pace;
 use haloscope_capture::{Destination, Error, Options, Request, Silent, Stop};
 use haloscope_profile::load;
 
 use super::args::{RunArgs, WarmUp};
-use super::pace::Pace;
 use super::shim::{Compiled, Shim};
 use crate::Printer;
 

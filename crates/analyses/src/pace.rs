@@ -18,23 +18,23 @@ const COMPILING: f64 = 0.02;
 
 /// How fast a program steps.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Pace {
+pub struct Pace {
     /// Steps that were seen whole.
-    pub(super) steps: usize,
+    pub steps: usize,
     /// The median of their times, picoseconds; `None` without steps.
-    pub(super) step_ps: Option<i64>,
+    pub step_ps: Option<i64>,
     /// The median from the start of a step to the next one's, picoseconds: what a step costs with what is between steps.
-    pub(super) period_ps: Option<i64>,
+    pub period_ps: Option<i64>,
     /// Whether steps are guessed from launches of a program.
-    pub(super) is_inferred: bool,
+    pub is_inferred: bool,
     /// Whether the program runs its ops one by one: then what is guessed to be a step is the launch of an op.
-    pub(super) is_op_by_op: bool,
+    pub is_op_by_op: bool,
     /// Whether anything ran on a device at all.
-    pub(super) has_work: bool,
+    pub has_work: bool,
     /// Time in which some thread compiled, picoseconds.
-    pub(super) compile_ps: i64,
+    pub compile_ps: i64,
     /// The length of the look, picoseconds.
-    pub(super) span_ps: i64,
+    pub span_ps: i64,
 }
 
 impl Pace {
@@ -42,7 +42,7 @@ impl Pace {
     ///
     /// # Errors
     /// [`Error::Nothing`] for a profile without anything to look at.
-    pub(super) fn of(profile: &Profile) -> Result<Self, Error> {
+    pub fn of(profile: &Profile) -> Result<Self, Error> {
         let selection = Selection::resolve(profile, &Scope::default())?;
         let steps = Steps::find(profile, &selection.devices);
         let mut starts: Vec<i64> =
@@ -67,17 +67,20 @@ impl Pace {
     }
 
     /// Whether a program compiles for a part of the look that matters.
-    pub(super) fn is_compiling(&self) -> bool {
+    #[must_use]
+    pub fn is_compiling(&self) -> bool {
         self.compile_ps as f64 > COMPILING * self.span_ps as f64
     }
 
     /// Whether the look has too few steps to say how long they take.
-    pub(super) fn has_few_steps(&self) -> bool {
+    #[must_use]
+    pub fn has_few_steps(&self) -> bool {
         self.steps < FEWEST
     }
 
     /// Whether this look and the one before it show the same pace, and no compiling.
-    pub(super) fn is_steady_after(&self, before: &Self) -> bool {
+    #[must_use]
+    pub fn is_steady_after(&self, before: &Self) -> bool {
         let (Some(now), Some(then)) = (self.period_ps, before.period_ps) else { return false };
         let differ = (now - then).abs() as f64 / now.max(then) as f64;
         !self.has_few_steps() && !before.has_few_steps() && !self.is_compiling() && differ <= STEADY_WITHIN
