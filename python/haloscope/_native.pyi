@@ -15,6 +15,7 @@ _Stat = tuple[str | None, int | float | str | bytes | None]
 
 class _Finding(TypedDict):
     id: str
+    variant: str | None
     severity: str
     claim: str
     evidence: str

@@ -33,14 +33,15 @@ class Value(Record):
 
 class Finding(Record):
     """A claim with its evidence, what it costs at most, what to try, and what would disprove it. `see` are calls that show the
-    evidence.
+    evidence, `variant` is None where an id has one sort of finding.
     """
 
     __slots__ = (
-        "id", "severity", "claim", "evidence", "ceiling", "lever", "falsifier", "speedup", "status", "explained_by", "see",
+        "id", "variant", "severity", "claim", "evidence", "ceiling", "lever", "falsifier", "speedup", "status", "explained_by", "see",
     )  # fmt: skip
 
     id: str
+    variant: str | None
     severity: str
     claim: str
     evidence: str

@@ -8,8 +8,8 @@ the run over that of the same base and seed without it: no rule knows it.
 MIB, GIB = 1 << 20, 1 << 30
 # Rules that say what a program's design costs, collectives and waits for copies: true of most runs, and no fault.
 INHERENT = ("exposed_communication", "exposed_copies")
-# So begins what is said of steps that are as short as launching them takes: true of the run, and how the program is cut.
-AT_PACE = "Steps are as short as their launches"
+# The same for one sort of a rule's findings, by rule and variant: steps that are as short as their launches.
+INHERENT_VARIANTS = (("launch_bound", "at_pace"),)
 
 
 def base(chip, program, hosts, chips, steps, profiled=None, **more):

@@ -39,17 +39,19 @@ def asked(*command):
 
 
 def causes_of(binary, folder):
-    """The causes, ranked: rule, claim, speed-up."""
+    """The causes, ranked: rule, claim, speed-up, and the variant where the rule has several sorts of findings."""
     report = asked(binary, "diagnose", folder, "--format", "json")[1]
     table = next(table for table in report["tables"] if table["id"] == "causes")
-    place = {column["id"]: i for i, column in enumerate(table["columns"])}
-    return [(row[place["id"]].replace(" ", "_"), row[place["claim"]], row[place["speedup"]]) for row in table["rows"]]
+    claim = [column["id"] for column in table["columns"]].index("claim")
+    causes = {row[claim] for row in table["rows"]}
+    found = [finding for finding in report["findings"] if finding["claim"] in causes]
+    return [(one["id"], one["claim"], one["speedup"], one.get("variant")) for one in found]
 
 
 def blamed(binary, folder):
     """What a run without a fault is blamed for, beyond what its design costs."""
     return [cause for cause in causes_of(binary, folder)
-            if (cause[2] or 0) >= WORTH and cause[0] not in cases.INHERENT and not cause[1].startswith(cases.AT_PACE)]
+            if (cause[2] or 0) >= WORTH and cause[0] not in cases.INHERENT and (cause[0], cause[3]) not in cases.INHERENT_VARIANTS]
 
 
 def compared(binary, baseline, experiment):
@@ -66,7 +68,7 @@ def compared(binary, baseline, experiment):
 def judged(binary, case, folder, twin, gain):
     """What is said of one fault: whether it is found, and how far the ceiling lies from what removing it gives."""
     causes = causes_of(binary, folder)
-    first = causes[0] if causes else ("nothing", "", None)
+    first = causes[0] if causes else ("nothing", "", None, None)
     said = first[2] or 1.0
     is_first = first[0] in case["first"] and case["what"] in first[1]
     word = "MISSED" if not is_first else "ok" if abs(said / gain - 1.0) <= OFF else "OFF"

@@ -80,6 +80,7 @@ impl Report {
         let one = |finding: &haloscope_report::Finding| {
             let out = PyDict::new(py);
             out.set_item("id", finding.id)?;
+            out.set_item("variant", finding.variant)?;
             out.set_item("severity", finding.severity.word())?;
             let words = [
                 ("claim", &finding.claim),

@@ -36,6 +36,9 @@ impl Severity {
 pub struct Finding {
     /// Stable id, such as `diluted_averages`.
     pub id: &'static str,
+    /// Which sort of finding it is, where its id has several, as a stable id such as `at_pace`; else JSON leaves it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<&'static str>,
     /// How much it matters.
     pub severity: Severity,
     /// One sentence.

@@ -205,6 +205,8 @@ export interface Axis {
 export interface Finding {
   /** Stable id, such as `diluted_averages`. */
   readonly id: string;
+  /** Which sort of finding it is, where its id has several, as a stable id such as `at_pace`; else JSON leaves it out. */
+  readonly variant?: string;
   /** How much it matters. */
   readonly severity: Severity;
   /** One sentence. */

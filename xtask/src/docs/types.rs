@@ -139,6 +139,8 @@ struct Field {
     name: String,
     doc: String,
     ty: Type,
+    /// Left out where there is nothing to say.
+    is_optional: bool,
 }
 
 #[derive(Debug)]
@@ -186,8 +188,9 @@ impl Shapes {
                 }
                 Body::Fields(fields) => {
                     out += &format!("export interface {name} {{\n");
-                    for Field { name, doc, ty } in fields {
-                        out += &format!("  /** {doc} */\n  readonly {name}: {};\n", ty.typescript());
+                    for Field { name, doc, ty, is_optional } in fields {
+                        let mark = if *is_optional { "?" } else { "" };
+                        out += &format!("  /** {doc} */\n  readonly {name}{mark}: {};\n", ty.typescript());
                     }
                     out += "}\n";
                 }
@@ -209,6 +212,9 @@ impl Shapes {
             (Body::Words(words), Json::String(word)) if words.contains(word) => Ok(()),
             (Body::Fields(fields), Json::Object(map)) => {
                 for field in fields {
+                    if field.is_optional && !map.contains_key(&field.name) {
+                        continue;
+                    }
                     let found =
                         map.get(&field.name).with_context(|| format!("{shape} has no {}", field.name))?;
                     self.fits(&field.ty, found).with_context(|| format!("{shape}.{}", field.name))?;
@@ -410,7 +416,12 @@ impl Sources {
             let name = field.ident.as_ref().context("a field without a name")?.to_string();
             let name = serde.get("rename").cloned().unwrap_or(name);
             let ty = self.resolve(&field.ty, path).with_context(|| format!("field `{name}`"))?;
-            out.push(Field { name, doc: doc(&field.attrs), ty });
+            let is_optional = serde.contains_key("skip_serializing_if");
+            let ty = match ty {
+                Type::Maybe(of) if is_optional => *of,
+                ty => ty,
+            };
+            out.push(Field { name, doc: doc(&field.attrs), ty, is_optional });
         }
         Ok(out)
     }
@@ -429,7 +440,7 @@ impl Sources {
                 COMPUTED.iter().find(|(of, field, _, _)| *of == rust && field == name)
             {
                 let ty = self.resolve(&syn::parse_str(ty)?, path)?;
-                out.push(Field { name: name.clone(), doc: (*doc).into(), ty });
+                out.push(Field { name: name.clone(), doc: (*doc).into(), ty, is_optional: false });
                 continue;
             }
             let own = own_field(expr)
@@ -438,7 +449,7 @@ impl Sources {
                 named.named.iter().find(|field| field.ident.as_ref().is_some_and(|ident| *ident == own));
             let field = field.with_context(|| format!("no field `{own}`"))?;
             let ty = self.resolve(&field.ty, path).with_context(|| format!("field `{name}`"))?;
-            out.push(Field { name: name.clone(), doc: doc(&field.attrs), ty });
+            out.push(Field { name: name.clone(), doc: doc(&field.attrs), ty, is_optional: false });
         }
         Ok(out)
     }
@@ -655,6 +666,7 @@ mod tests {
         let text = shapes.typescript();
         for line in [
             "readonly speedup: number | null;",
+            "readonly variant?: string;",
             "readonly params: readonly (readonly [string, string])[];",
             "readonly window_ps: readonly [number, number] | null;",
             "readonly values: Readonly<Record<string, Value>>;",

@@ -62,7 +62,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let late = evidence.late_in_launches();
     // Where hosts go as fast as launches are, steps are too short for them: that is how the program is cut.
     let is_design = inside == 0.0 && !evidence.is_cpu() && evidence.is_at_pace();
-    let outcome = LAUNCHES.judge(evidence, (&part, share, said), || {
+    let mut outcome = LAUNCHES.judge(evidence, (&part, share, said), || {
         let is_gpu = evidence.is_gpu();
         let is_inside = is_gpu && inside > share - inside;
         let each = part.names.first().map(|named| named.total_ps as f64 / named.count.max(1) as f64);
@@ -97,7 +97,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             also: late.map(|share| ("exposed_communication", share)).into_iter().collect(),
         }
     });
-    if is_design { outcome.standing(Standing::Cost) } else { outcome }
+    if !is_design {
+        return outcome;
+    }
+    outcome.findings.iter_mut().for_each(|finding| finding.variant = Some("at_pace"));
+    outcome.standing(Standing::Cost)
 }
 
 fn late_words(share: f64) -> String {
@@ -141,7 +145,7 @@ fn kernels(evidence: &Evidence<'_>) -> (u64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use crate::rule::Verdict;
+    use crate::rule::{Standing, Verdict};
     use crate::tests::{Made, US, check};
 
     #[test]
@@ -209,6 +213,18 @@ mod tests {
             finding.ceiling.ends_with("if each kernel began where the one before it ends"),
             "{finding:?}"
         );
+    }
+
+    #[test]
+    fn steps_as_short_as_their_launches_are_a_variant_that_costs_the_design() {
+        let paced = check(&super::RULE, vec![tpu(), host(90)]);
+        assert_eq!(
+            (paced.standing, paced.findings[0].variant),
+            (Some(Standing::Cost), Some("at_pace")),
+            "{paced:?}"
+        );
+        let slow = check(&super::RULE, vec![tpu(), host(60)]);
+        assert_eq!((slow.standing, slow.findings[0].variant), (None, None), "{slow:?}");
     }
 
     #[test]

@@ -230,6 +230,7 @@ impl<'b> In<'b> {
         let (id, severity) = (self.kept()?, self.word()?);
         Some(Finding {
             id,
+            variant: self.maybe(Self::kept)?,
             severity,
             claim: self.string()?,
             evidence: self.string()?,

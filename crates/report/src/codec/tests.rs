@@ -14,7 +14,13 @@ fn sample() -> Report {
     let node = Node { children: vec![leaf.clone(), leaf.clone()], ..leaf };
     let value = Value::new("v", "V", Some(1.5), Unit::Ratio, Status::Estimated, "a number");
     let link = Link::to("ops").row("t", "one").param("by", "op").device("TPU:0").steps("2-5").window(1, 2);
-    let finding = Finding { id: "f", speedup: Some(1.25), links: vec![link], ..Finding::default() };
+    let finding = Finding {
+        id: "f",
+        variant: Some("of_two"),
+        speedup: Some(1.25),
+        links: vec![link],
+        ..Finding::default()
+    };
     let mut report = Report {
         analysis: "overview",
         tables: vec![table],

@@ -220,6 +220,7 @@ impl<'r> Out<'r> {
     fn finding(&mut self, finding: &'r Finding) {
         self.text(finding.id);
         self.word(finding.severity);
+        self.maybe(finding.variant, Self::text);
         let texts = [
             &finding.claim,
             &finding.evidence,
