@@ -36,7 +36,8 @@ class Asked:
     def __call__(self, *words, cache=None, **env):
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "GOOGLE_", "AZURE_"))}
         cache = cache or tempfile.mkdtemp(dir=self.out)
-        env = {**clean, "HOME": str(self.out), "HALOSCOPE_CACHE": str(cache), **env}
+        # What a capture leaves where a store refuses it is left below `out`.
+        env = {**clean, "HOME": str(self.out), "TMPDIR": str(self.out), "HALOSCOPE_CACHE": str(cache), **env}
         started = time.monotonic()
         done = subprocess.run([self.binary, *words], capture_output=True, text=True, env=env, timeout=300)
         return done, time.monotonic() - started

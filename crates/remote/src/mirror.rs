@@ -440,5 +440,7 @@ mod tests {
             release(&alone);
             assert_eq!(alone.exists(), others > 0);
         }
+        leave();
+        assert!(!process_folder().exists());
     }
 }

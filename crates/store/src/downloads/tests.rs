@@ -17,4 +17,5 @@ fn what_cannot_be_downloaded_is_tried_again() {
         assert!(downloads.downloaded(&session).is_none() && downloads.progress(&session).is_none());
     }
     assert!(lock(&downloads.0).is_empty());
+    crate::leave();
 }

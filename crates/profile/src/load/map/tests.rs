@@ -25,9 +25,11 @@ fn sum(bytes: &[u8]) -> usize {
     bytes.iter().map(|byte| usize::from(*byte)).sum()
 }
 
-/// Runs one of the tests below in a process of its own, where they may end it.
+/// Runs one of the tests below in a process of its own, where they may end it. What it leaves behind goes with a folder of ours.
 fn child(test: &str) -> Output {
+    let folder = TempDir::new().unwrap();
     Command::new(std::env::current_exe().unwrap())
+        .env("TMPDIR", folder.path())
         .args([
             "--exact",
             &format!("load::map::tests::{test}"),
