@@ -157,7 +157,7 @@ fn check_length(sql: &str) -> Result<()> {
     let words = tokens.iter().filter(counts).count();
     if words > MOST_WORDS {
         return plan_err!(
-            "a statement of {words} words and signs, beside commas, numbers and texts: {MOST_WORDS} is the most; IN (...) takes long lists"
+            "the statement has {words} words and signs (commas, numbers and texts not counted), at most {MOST_WORDS} are allowed; IN (...) takes long lists"
         );
     }
     Ok(())

@@ -213,7 +213,7 @@ fn elsewhere(root: &str, session: String, servers: &[Server]) -> Captured {
     };
     let path = below(root, &format!("{PROFILES}/{session}"));
     let remark = format!(
-        "the servers were told to write the session on their own disks, to {path}; that was not checked"
+        "the servers were asked to write the session to {path} on their own disks; whether they did was not checked"
     );
     Captured { session, path, files: servers.iter().map(file).collect(), remarks: vec![remark] }
 }

@@ -96,7 +96,7 @@ impl From<&CoreError> for Refusal {
             CoreError::Io { .. } | CoreError::Input { .. } => {
                 "`xprof_list_runs` lists other runs; if this one is still being written, try again after the capture"
             }
-            CoreError::Changed { .. } => "call again: the next answer is of the file as it is then",
+            CoreError::Changed { .. } => "call again: the next answer reads the file anew",
             _ => "try another run",
         };
         Self::new(error.to_string(), next)

@@ -31,7 +31,7 @@ pub enum Error {
     },
     /// No answer in time.
     #[error(
-        "{at}: no answer within {} s. Is the address right, and does a firewall or a proxy stand between? \
+        "{at}: no answer within {} s. Check the address, and whether a firewall or proxy blocks it; \
          HALOSCOPE_REMOTE_TIMEOUT sets the seconds to wait",
         after.as_secs_f64()
     )]

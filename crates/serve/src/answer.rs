@@ -137,7 +137,7 @@ impl Failure {
     }
 
     fn changed(error: impl Into<String>) -> Self {
-        let hint = "the next answer is of the file as it is then";
+        let hint = "the next answer reads the file anew";
         Self::new(StatusCode::CONFLICT, ErrorKind::Unreadable, error, hint)
     }
 

@@ -254,7 +254,7 @@ pub(crate) async fn reading(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let failure = Failure::forbidden(
-        "this is asked for by a page of another site",
+        "a page of another site sent this request",
         "open the address that the server printed when it started",
     );
     failure.into_response()
@@ -270,7 +270,7 @@ pub(crate) async fn acting(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let failure = Failure::forbidden(
-        "this is asked for from the page of this server only",
+        "only the page of this server may send this request",
         "open the page and do it there",
     );
     failure.into_response()

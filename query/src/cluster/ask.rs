@@ -97,7 +97,7 @@ pub(crate) async fn ask(
             printer::note(format_args!("a worker died: asked again without it: {dead}"));
         }
         if dead.is_empty() {
-            printer::note("a worker was started anew: asked again");
+            printer::note("a worker was restarted: the question is asked again");
         }
         live = now;
     }
@@ -167,7 +167,7 @@ fn here(path: &Path, run: &str) -> Result<FileRef, Failure> {
     let bytes = path.metadata().map_err(|source| Error::Io { path: path.to_owned(), source })?.len();
     let Some(own) = absolute.to_str() else {
         let message = format!("{}: a name that is not UTF-8", path.display());
-        return Err(Failure::Unread(message, "a worker is told names as text: give it another".into()));
+        return Err(Failure::Unread(message, "workers get paths as text: rename it".into()));
     };
     let (own, shown) = (own.to_owned(), naming::shown(path));
     Ok(FileRef {

@@ -48,8 +48,8 @@ pub(crate) fn command() -> Command {
         .about("Reads files of runs for `haloscope query --cluster`, and works on its questions where the files are")
         .max_term_width(80)
         .after_help(
-            "Whoever has the token can read all runs below the roots. The token and what is read go over the network as they are: use a network of \
-             your own.\n\nExample:\n  haloscope-query worker --listen 10.0.0.1:8795 --roots /logs --token-file token\n  \
+            "Anyone who has the token can read all runs below the roots. Neither the token nor the data are encrypted: use a private \
+             network.\n\nExample:\n  haloscope-query worker --listen 10.0.0.1:8795 --roots /logs --token-file token\n  \
              haloscope-query worker --listen 10.0.0.1:8795 --roots gs://bucket/logs --token-file token",
         )
         .arg(
@@ -67,14 +67,14 @@ pub(crate) fn command() -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_parser(value_parser!(PathBuf))
-                .help("Folders and addresses (gs://, s3://, az://, http(s)://) below which files are read; no others are, whoever asks"),
+                .help("Folders and addresses (gs://, s3://, az://, http(s)://) below which it reads files; it reads no others"),
         )
         .arg(
             Arg::new("token-file")
                 .long("token-file")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("A file with what whoever asks must know: 16 characters or more. Without it only this machine may ask"),
+                .help("A file with the token that a question must bring, of 16 characters or more. Without it only this machine may ask"),
         )
         .arg(
             Arg::new("keep")

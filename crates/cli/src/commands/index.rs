@@ -21,8 +21,8 @@ pub(super) fn command() -> Command {
                 .help("Log folder, session folder or .xplane.pb file"),
         )
         .after_help(
-            "Runs that are asked about several times are indexed by and by, and those that a server has open in the background: this \
-             is for those who cannot wait. `haloscope cache` shows what is kept",
+            "The second question about a run indexes it, and a server does so in the background: this command does it at once. \
+             `haloscope cache` shows what is kept",
         )
 }
 

@@ -15,7 +15,7 @@ pub(super) fn command() -> Command {
         .max_term_width(80)
         .disable_help_flag(true)
         .after_long_help(
-            "Done by haloscope-query, a program of its own, beside this one or on PATH: `haloscope query --help` says what it takes.\n\n\
+            "Runs haloscope-query, a separate program, found next to this one or on PATH: `haloscope query --help` lists its options.\n\n\
              Example:\n  haloscope query RUN \"SELECT kind, name, count(*) FROM event GROUP BY 1, 2\"",
         )
         .arg(
@@ -35,7 +35,7 @@ pub(super) fn command() -> Command {
 /// If there is none: how to get it.
 pub(super) fn program() -> Result<Program, Failure> {
     Program::find().ok_or_else(|| {
-        let error = format!("{PROGRAM} is neither beside this program nor on PATH");
+        let error = format!("{PROGRAM} was found neither next to this program nor on PATH");
         Failure::Usage(error, HOW_TO_GET.into())
     })
 }

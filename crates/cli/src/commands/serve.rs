@@ -40,7 +40,7 @@ pub(super) fn command() -> Command {
         )
         .arg(source_root::arg(
             "Shows the lines of source files below this folder beside their time: a checkout of the program that was profiled. \
-             Who reaches the server can read the files in it",
+             Anyone who reaches the server can read the files in it",
         ))
         .arg(
             Arg::new("ledger")
@@ -56,12 +56,12 @@ pub(super) fn command() -> Command {
                 .value_parser(value_parser!(CaptureHosts))
                 .help(
                     "Profiler servers that the page may capture from: hosts such as worker-3, *.tpu.internal, 10.0.0.0/8 or \
-                     localhost:9999, with commas; `any` or `none`. Without it any where only this machine reaches the server, \
+                     localhost:9999, with commas; `any` or `none`. Default: any if only this machine reaches the server, \
                      else none",
                 ),
         )
         .arg(Arg::new("sql").long("sql").action(ArgAction::SetTrue).help(
-            "Answers SQL over the runs too: a page for it, POST /api/query and a tool for agents, done by haloscope-query, a program of its own",
+            "Answers SQL over the runs too: a page for it, POST /api/query and a tool for agents, by haloscope-query, a separate program",
         ))
         .arg(
             Arg::new("frame-ancestors")

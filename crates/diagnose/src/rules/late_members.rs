@@ -106,7 +106,7 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
         id: RULE.id,
         claim: said.clone(),
         evidence: format!(
-            "{}, and not the longer the more these carry: {}, {}{besides}",
+            "{}, and messages with more bytes do not take longer: {}, {}{besides}",
             if captured == 1 {
                 "the one captured member waits in them for long".to_owned()
             } else {

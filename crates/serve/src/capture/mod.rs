@@ -65,9 +65,7 @@ impl Captures {
     /// The log folder that sessions are written to.
     pub(crate) fn place(&self, store: &Store) -> Place {
         if self.hosts == CaptureHosts::Nobody {
-            return Err(
-                "this server was not told which profiler servers may be asked: start it with --capture-hosts",
-            );
+            return Err("this server may not connect to any profiler server: start it with --capture-hosts");
         }
         log_folder(
             store.root().ok_or("this server serves no folder of this machine's to write a session to")?,

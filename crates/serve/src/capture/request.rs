@@ -125,7 +125,9 @@ fn checked(servers: &[String], hosts: &CaptureHosts) -> Result<Vec<String>, Fail
         };
         if !hosts.allows(&address) {
             let error = if *hosts == CaptureHosts::Any {
-                format!("`{name}` is a link-local address: it is asked only where --capture-hosts names it")
+                format!(
+                    "`{name}` is a link-local address: this server connects to it only if --capture-hosts names it"
+                )
             } else {
                 let rules = hosts.rules().join(", ");
                 format!("this server may not ask `{name}` for a profile; it may ask: {rules}")

@@ -417,7 +417,7 @@ fn answer(
     let takes = analysis.others();
     if others.len() > 1 && takes == Others::One {
         return Err(Error::Usage(format!(
-            "`{}` takes one run beside the first, found {}",
+            "`{}` compares with one other run, found {}",
             analysis.id,
             others.len()
         )));

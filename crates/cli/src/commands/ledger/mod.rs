@@ -93,7 +93,7 @@ fn show() -> Command {
 
 fn advise() -> Command {
     reading("advise")
-        .about("Says whether to keep the last change, by itself and by the ratchet score")
+        .about("Says whether to keep the last change, and what the ratchet score says")
         .alias("advice")
         .after_help("Example:\n  haloscope ledger advise history")
 }

@@ -152,7 +152,7 @@ fn capture(
                 let more = shim.compiled().count.saturating_sub(compiled);
                 if let (Found::Steps(_), 1..) = (&found, more) {
                     printer.note(format_args!(
-                        "the program compiled {more} time{} while it was captured: steps beside a compilation are not the steady state",
+                        "the program compiled {more} time{} while it was captured: steps that ran during a compilation are not the steady state",
                         if more == 1 { "" } else { "s" }
                     ));
                 }

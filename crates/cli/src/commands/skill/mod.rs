@@ -57,7 +57,8 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     let done = match state(&path)? {
         State::Current => "is up to date",
         State::Changed if !matches.get_flag("force") => {
-            let message = format!("{} was changed by somebody; it stays as it is", path.display());
+            let message =
+                format!("{} was edited since it was installed; it is left as it is", path.display());
             let hint = "`--force` overwrites it; `haloscope skill show` prints the guide";
             return Err(Failure::Usage(message, hint.into()));
         }
