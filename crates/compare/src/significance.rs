@@ -114,14 +114,6 @@ pub fn difference(delta: f64, error: f64, df: f64) -> Option<Test> {
     Some(Test { delta, low: delta - reach, high: delta + reach, p: t_two_sided(delta / error, df) })
 }
 
-/// The smallest difference of the means that Welch's test would tell from nothing at this `p`, given how the samples spread:
-/// the noise floor. A true difference of that size is told every other time. `None` as in [`welch`].
-#[must_use]
-pub fn detectable(a: &[f64], b: &[f64], p: f64) -> Option<f64> {
-    let (error, df) = error_of(&Moments::of(a)?, &Moments::of(b)?);
-    Some(if error <= 0.0 { 0.0 } else { t_critical(p, df) * error })
-}
-
 /// Products of the numbers of samples up to which the rank test is exact.
 const EXACT_UP_TO: usize = 1_600;
 

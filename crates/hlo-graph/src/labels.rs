@@ -96,17 +96,6 @@ pub(crate) fn tooltip(module: &Module, instruction: &Instruction) -> String {
     lines.join("\n")
 }
 
-/// What a fusion is called by its kind.
-pub(crate) fn fusion_category(fusion: &Instruction) -> &'static str {
-    match fusion.attributes().fusion_kind {
-        Some(FusionKind::Loop) => "loop fusion",
-        Some(FusionKind::Input) => "input fusion",
-        Some(FusionKind::Output) => "output fusion",
-        Some(FusionKind::Custom) => "custom fusion",
-        Some(FusionKind::Other(_)) | None => "fusion",
-    }
-}
-
 /// A constant's value if it is short, else its name and shape.
 pub(crate) fn constant(constant: &Instruction, shape: &Shape) -> String {
     if shape.element_count() == Some(0) {

@@ -83,7 +83,6 @@ pub(crate) struct Names {
     pub(crate) instructions_by_name: Vec<InstructionIdx>,
     pub(crate) instructions_by_id: Vec<InstructionIdx>,
     pub(crate) computations_by_name: Vec<ComputationIdx>,
-    pub(crate) computations_by_id: Vec<ComputationIdx>,
 }
 
 impl Module {
@@ -184,28 +183,14 @@ impl Module {
         table.get(at).copied().filter(|idx| self.computation(*idx).name == name)
     }
 
-    /// The first computation of this id, or `None`.
-    #[must_use]
-    pub fn computation_by_id(&self, id: i64) -> Option<ComputationIdx> {
-        let table = &self.names.computations_by_id;
-        let at = table.partition_point(|idx| self.computation(*idx).id < id);
-        table.get(at).copied().filter(|idx| self.computation(*idx).id == id)
-    }
-
     pub(crate) fn build_names(&mut self) {
         let instructions = || (0..self.instructions.len() as u32).map(InstructionIdx).collect::<Vec<_>>();
-        let computations = || (0..self.computations.len() as u32).map(ComputationIdx).collect::<Vec<_>>();
         let (mut by_name, mut by_id) = (instructions(), instructions());
         by_name.sort_by(|a, b| self.instruction(*a).name.cmp(&self.instruction(*b).name));
         by_id.sort_by_key(|idx| self.instruction(*idx).id);
-        let (mut computations_by_name, mut computations_by_id) = (computations(), computations());
+        let mut computations_by_name: Vec<_> =
+            (0..self.computations.len() as u32).map(ComputationIdx).collect();
         computations_by_name.sort_by(|a, b| self.computation(*a).name.cmp(&self.computation(*b).name));
-        computations_by_id.sort_by_key(|idx| self.computation(*idx).id);
-        self.names = Names {
-            instructions_by_name: by_name,
-            instructions_by_id: by_id,
-            computations_by_name,
-            computations_by_id,
-        };
+        self.names = Names { instructions_by_name: by_name, instructions_by_id: by_id, computations_by_name };
     }
 }

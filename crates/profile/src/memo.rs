@@ -27,12 +27,6 @@ impl Profile {
         self.memo.on = true;
     }
 
-    /// Whether more than one question will be asked.
-    #[must_use]
-    pub fn expects_questions(&self) -> bool {
-        self.memo.on
-    }
-
     /// What is kept of this type, made by `new` at the first call; `None` where nothing is to be kept. `new` must not ask for
     /// something kept itself: it makes what is still empty.
     pub fn memo<T: Any + Send + Sync>(&self, new: impl FnOnce(&Self) -> T) -> Option<&T> {
@@ -92,7 +86,6 @@ mod tests {
         let mut profile = Profile::default();
         assert_eq!(profile.memo(|_| 1_u32), None);
         profile.expect_questions();
-        assert!(profile.expects_questions());
         assert_eq!((profile.memo(|_| 2_u32), profile.memo(|_| 3_u32)), (Some(&2), Some(&2)));
         assert_eq!((profile.memo(|_| 4_i64), profile.memo(|_| 5_i64)), (Some(&4), Some(&4)));
         assert_eq!(profile.memo(|_| 6_u32), Some(&2));

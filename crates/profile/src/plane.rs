@@ -139,15 +139,6 @@ impl Plane {
         self.stat_names.get(&id).map_or(Cow::Borrowed(""), |span| source.text(*span))
     }
 
-    /// All stat names of the plane, sorted.
-    #[must_use]
-    pub fn stat_name_list(&self) -> Vec<String> {
-        let mut names: Vec<_> =
-            self.stat_ids.keys().map(|n| String::from_utf8_lossy(n).into_owned()).collect();
-        names.sort_unstable();
-        names
-    }
-
     /// A fact about the plane.
     #[must_use]
     pub fn stat(&self, name: &str) -> Option<&Stat> {

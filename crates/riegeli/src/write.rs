@@ -2,6 +2,8 @@
 //!
 //! Records are laid into simple chunks; chunks of any kind may be given as they are.
 
+use haloscope_xspace::write::varint;
+
 use crate::chunk::hash;
 
 /// Bytes between two headers of blocks.
@@ -75,19 +77,19 @@ impl Writer {
         compress: impl Fn(&[u8]) -> Vec<u8>,
     ) {
         let mut sizes = Vec::new();
-        records.iter().for_each(|record| put_varint(&mut sizes, record.len()));
+        records.iter().for_each(|record| varint(&mut sizes, record.len() as u64));
         let all = records.concat();
         let part = |bytes: &[u8]| {
             let mut out = Vec::new();
             if compression != 0 {
-                put_varint(&mut out, bytes.len());
+                varint(&mut out, bytes.len() as u64);
             }
             out.extend(compress(bytes));
             out
         };
         let mut data = vec![compression];
         let sizes = part(&sizes);
-        put_varint(&mut data, sizes.len());
+        varint(&mut data, sizes.len() as u64);
         data.extend(sizes);
         data.extend(part(&all));
         self.chunk(b'r', records.len() as u64, all.len() as u64, &data);
@@ -104,12 +106,4 @@ impl Writer {
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: usize) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

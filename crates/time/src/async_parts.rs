@@ -60,14 +60,16 @@ impl Parts {
         Self { of_meta, places: places.len() }
     }
 }
+
 /// True for an op that is this part (`-start`, `-update`, `-done`) of an asynchronous operation.
-fn is_part(op: &OpMeta<'_>, part: &str) -> bool {
+#[must_use]
+pub fn is_part(op: &OpMeta<'_>, part: &str) -> bool {
     let stem = op.name.split('.').next().unwrap_or_default();
     op.category.ends_with(part) || (stem.starts_with("async-collective") && stem.ends_with(part))
 }
 
 /// The names of instructions that an expression mentions behind its own.
-fn operands(expression: &str) -> impl Iterator<Item = &str> {
+pub fn operands(expression: &str) -> impl Iterator<Item = &str> {
     let inside = expression.split_once(" = ").map_or("", |(_, rest)| rest);
     let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
     inside

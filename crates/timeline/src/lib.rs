@@ -158,6 +158,7 @@ impl Timeline {
     }
 }
 
+/// The name of an event; never empty.
 fn label<'p>(profile: &'p Profile, plane: &'p Plane, meta: MetaIdx) -> Cow<'p, str> {
     let label = plane.meta_label(profile.source_of(plane), meta);
     if label.is_empty() { Cow::Borrowed("(no name)") } else { label }

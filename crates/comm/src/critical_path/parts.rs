@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use haloscope_profile::DeviceKind;
 use haloscope_time::account::Class;
+use haloscope_time::async_parts::{is_part, operands};
 use haloscope_time::op_meta::OpMeta;
 
 /// What an op is to an asynchronous operation.
@@ -45,20 +46,7 @@ pub(super) fn of(kind: DeviceKind, ops: &[(OpMeta<'_>, Cow<'_, str>)]) -> (Vec<P
     (parts, places.len())
 }
 
-/// True for an op that is this part (`-start`, `-update`, `-done`) of an asynchronous operation.
-fn is_part(op: &OpMeta<'_>, part: &str) -> bool {
-    let stem = op.name.split('.').next().unwrap_or_default();
-    op.category.ends_with(part) || (stem.starts_with("async-collective") && stem.ends_with(part))
-}
-
 /// Sends and receives have no group of which all would wait.
 fn is_point_to_point(op: &OpMeta<'_>) -> bool {
     matches!(op.category.as_ref(), "send" | "recv" | "memcpy")
-}
-
-/// The names of instructions that an expression mentions behind its own.
-fn operands(expression: &str) -> impl Iterator<Item = &str> {
-    let inside = expression.split_once(" = ").map_or("", |(_, rest)| rest);
-    let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
-    inside.split('%').skip(1).filter_map(move |text| text.split(is_end).next())
 }

@@ -41,28 +41,9 @@ fn welch_is_scipys() {
     }
 }
 
-/// The difference at which `t` reaches `scipy.stats.t.ppf(0.995, df)`.
-#[test]
-fn what_could_be_told() {
-    close(detectable(&A, &B, 0.01).unwrap(), 1.316_297_640_798_368_6);
-    close(
-        detectable(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 3.0, 4.0, 5.0, 7.0], 0.01).unwrap(),
-        3.777_435_982_436_612,
-    );
-    // A difference of exactly that size has exactly that p.
-    let floor = detectable(&A, &B, 0.01).unwrap();
-    let shift = floor - welch(&A, &B).unwrap().delta;
-    let moved: Vec<f64> = B.iter().map(|v| v + shift).collect();
-    assert!((welch(&A, &moved).unwrap().p - 0.01).abs() < 1e-9);
-    // More steps tell less.
-    let twice = [A, A].concat();
-    assert!(detectable(&twice, &twice, 0.01).unwrap() < detectable(&A, &A, 0.01).unwrap());
-}
-
 #[test]
 fn few_samples_and_none_that_spread() {
     assert_eq!(welch(&[1.0], &B), None);
-    assert_eq!(detectable(&A, &[], 0.01), None);
     assert_eq!(welch(&[f64::NAN, 1.0], &B), None);
     let same = welch(&[2.0, 2.0], &[2.0, 2.0]).unwrap();
     assert_eq!((same.delta, same.p), (0.0, 1.0));

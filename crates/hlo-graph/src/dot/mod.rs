@@ -276,7 +276,7 @@ impl<'m> Pen<'_, 'm> {
         let (label, style) = if is_fusion {
             let mut lines = vec![
                 format!("Fused expression for <b>{}</b>", labels::sanitise(&parent.name)),
-                labels::fusion_category(parent).to_owned(),
+                module.xla_category(parent).to_owned(),
             ];
             lines.extend(self.extra_info(caller));
             lines.extend(self.backend_config(parent));

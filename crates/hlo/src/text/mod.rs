@@ -155,17 +155,4 @@ impl Module {
     pub fn async_root<'m>(&'m self, instruction: &'m Instruction) -> Option<&'m Instruction> {
         Some(self.instruction(wrapped(self, instruction, &TextOptions::LONG)?.root))
     }
-
-    /// The instructions of a computation in the order in which XLA writes them where no schedule says otherwise: operands
-    /// and control predecessors before users, depth first.
-    #[must_use]
-    pub fn post_order(&self, computation: ComputationIdx) -> Vec<InstructionIdx> {
-        order::instructions(self, computation)
-    }
-
-    /// All computations in the order in which XLA writes them: each before its callers.
-    #[must_use]
-    pub fn computations_post_order(&self) -> Vec<ComputationIdx> {
-        order::computations(self)
-    }
 }

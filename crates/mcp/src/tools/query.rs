@@ -2,10 +2,11 @@
 
 use haloscope_analyses as analyses;
 
-use haloscope_report::{Cell, Kind, Report};
+use haloscope_report::{Kind, Report};
 use haloscope_time::analysis::{LIMIT, Params};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
+use super::report::cell;
 use super::{scope, scope_properties};
 use crate::query::{Request, select};
 use crate::{Arguments, Budget, Context, Draft, Field, Refusal, Rows, Tool, object, property};
@@ -124,14 +125,4 @@ fn rows(run: &str, analysis: &str, report: &Report, arguments: &Arguments) -> Re
         on_demand: false,
     });
     Ok(draft)
-}
-
-fn cell(cell: &Cell) -> Json {
-    match cell {
-        Cell::Int(number) => json!(number),
-        Cell::Float(number) => json!(number),
-        Cell::Text(text) => json!(text),
-        Cell::Flag(flag) => json!(flag),
-        Cell::Unknown => Json::Null,
-    }
 }

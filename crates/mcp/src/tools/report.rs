@@ -44,7 +44,8 @@ fn value(value: &haloscope_report::Value) -> Value {
     }
 }
 
-fn cell(cell: &Cell) -> Json {
+/// A cell as JSON has it: null where it is unknown.
+pub(super) fn cell(cell: &Cell) -> Json {
     match cell {
         Cell::Int(number) => json!(number),
         Cell::Float(number) => json!(number),

@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::call::Call;
 use crate::work::Range;

@@ -135,12 +135,6 @@ impl StepSeries {
         worse.max_by(largest).or_else(|| all().max_by(largest))
     }
 
-    /// Whether steps are slow until a change, and not from one on.
-    #[must_use]
-    pub fn is_slow_at_first(&self) -> bool {
-        self.change().is_some_and(|change| change.size < 0.0)
-    }
-
     /// Mean time of some steps, picoseconds; 0 of none.
     #[must_use]
     pub fn mean_of(&self, of: &[usize]) -> f64 {
@@ -345,7 +339,7 @@ mod tests {
             StepSeries::of(&steps(&[1150, 1151, 1149, 1150, 1000, 1001, 999, 1000, 1002]), &[]).unwrap();
         let words = series.change_words().unwrap();
         assert!(words.starts_with("until step 3 steps take 15.0% longer"), "{words}");
-        assert!(series.is_slow_at_first() && series.is_slower(0) && !series.is_slower(4));
+        assert!(series.is_slower(0) && !series.is_slower(4));
     }
 
     #[test]

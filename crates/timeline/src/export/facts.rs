@@ -1,8 +1,6 @@
 //! What is said of an event beside its name: the op that it is, what that costs, the step that it is in.
 
-use std::borrow::Cow;
-
-use haloscope_profile::{Event, Line, LineKind, Mark, MetaIdx, Plane, Profile};
+use haloscope_profile::{Event, Line, LineKind, Mark, Plane, Profile};
 use haloscope_time::op_meta::{MetaIds, OpMeta};
 use haloscope_time::op_rows::{DeviceOps, Rows};
 use haloscope_time::steps::Steps;
@@ -145,10 +143,4 @@ impl<'p> LineFacts<'_, 'p> {
         }
         self.op(event).and_then(|(_, module)| module.map(takes)).unwrap_or(false)
     }
-}
-
-/// The name of an event; never empty.
-pub(super) fn label<'p>(profile: &'p Profile, plane: &'p Plane, meta: MetaIdx) -> Cow<'p, str> {
-    let label = plane.meta_label(profile.source_of(plane), meta);
-    if label.is_empty() { Cow::Borrowed("(no name)") } else { label }
 }

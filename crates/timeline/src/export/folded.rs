@@ -13,9 +13,10 @@ use haloscope_profile::{Event, Line, LineKind};
 
 use super::choose::ChosenPlane;
 use super::counters::Samples;
-use super::facts::{LineFacts, PlaneFacts, label};
+use super::facts::{LineFacts, PlaneFacts};
 use super::walk::touches;
 use super::{Export, Stacks, Written};
+use crate::label;
 
 /// Distinct stacks of one line as a tree: of each node its parent and its name.
 #[derive(Debug, Default)]

@@ -6,9 +6,10 @@ use haloscope_profile::{Event, Events, Line, MetaIdx, Plane};
 
 use super::choose::ChosenPlane;
 use super::counters::Samples;
-use super::facts::{Facts, LineFacts, PlaneFacts, label};
+use super::facts::{Facts, LineFacts, PlaneFacts};
 use super::lanes::lanes;
 use super::{Export, Written};
+use crate::label;
 use haloscope_time::intervals::Intervals;
 
 /// A track of slices: one lane of a line.

@@ -1,6 +1,7 @@
 //! Names inside serialised HLO: modules, computations, instructions, scopes, sources, buffers. The fields are those of XLA's `hlo.proto`.
 
 use haloscope_xspace::wire::{Fields, Value};
+use haloscope_xspace::write::varint;
 
 use super::packing;
 use super::texts::Texts;
@@ -98,12 +99,4 @@ fn is_binary(c: char) -> bool {
 
 fn tag(out: &mut Vec<u8>, number: u32, wire_type: u32) {
     varint(out, u64::from(number << 3 | wire_type));
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

@@ -255,7 +255,8 @@ impl StatMetadata {
     }
 }
 
-fn varint(out: &mut Vec<u8>, mut value: u64) {
+/// Appends a number as protobuf writes it: seven bits a byte, the lowest first.
+pub fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use haloscope_event_groups::category_name;
+use haloscope_xspace::write::varint;
 
 use super::host_data::Value;
 use super::json::Part;
@@ -178,14 +179,6 @@ fn sample(trace: &Trace<'_>, track: &Track<'_>, at: usize, out: &mut Vec<u8>) {
         Some((_, Value::Uint(value))) => present(out, 6, *value),
         _ => {}
     }
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 /// A number, left out where it is 0.

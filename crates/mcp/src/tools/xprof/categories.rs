@@ -24,8 +24,7 @@ struct Rules {
 struct ScopeRule {
     category: String,
     segments: Vec<String>,
-    /// For readers of the table.
-    #[expect(dead_code)]
+    #[expect(dead_code, reason = "for readers of the table")]
     why: String,
 }
 
@@ -34,8 +33,7 @@ struct ScopeRule {
 struct OpRule {
     category: String,
     names: Vec<String>,
-    /// For readers of the table.
-    #[expect(dead_code)]
+    #[expect(dead_code, reason = "for readers of the table")]
     why: String,
 }
 
