@@ -104,7 +104,7 @@ async fn page_file(State(app): AppState, uri: Uri, headers: HeaderMap) -> Respon
 async fn unknown(OriginalUri(uri): OriginalUri) -> Failure {
     Failure::not_found(
         format!("there is no route {}", uri.path()),
-        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/ledger, /api/capture, /api/query, /api/share, /api/open and what docs/timeline.md lists below \
+        "the API has /api/version, /api/runs, /api/analyses, /api/report/{analysis}, /api/progress, /api/source, /api/fleet, /api/ledger, /api/capture, /api/query, /api/share, /api/open and what docs/timeline.md lists below \
          /api/timeline",
     )
 }
