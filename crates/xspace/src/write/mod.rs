@@ -5,8 +5,6 @@
 
 mod encoded;
 mod from_view;
-#[cfg(feature = "strategies")]
-pub mod strategies;
 
 pub use encoded::EncodedLine;
 

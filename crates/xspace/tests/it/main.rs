@@ -10,5 +10,6 @@ mod raw;
 mod real;
 mod round_trip;
 mod sample;
+mod strategies;
 mod text;
 mod varint;

@@ -1,12 +1,13 @@
 //! What was written is read, in whatever form protobuf allows it to be written.
 
 use haloscope_xspace::wire::{Fields, Value};
-use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, StatMetadata, strategies};
+use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, StatMetadata};
 use haloscope_xspace::{EventTime, EventView, SpaceView, write};
 use proptest::prelude::*;
 
 use crate::raw::{Message, RawField, delimited, long_varint, number, rewrite, varint};
 use crate::sample::{self, walk};
+use crate::strategies;
 
 /// Asserts that `bytes` reads as `expected` and holds nothing malformed.
 fn assert_reads(bytes: &[u8], expected: &Space) {

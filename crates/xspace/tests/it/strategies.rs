@@ -1,4 +1,4 @@
-//! Random messages for property tests (feature `strategies`).
+//! Random messages for property tests.
 //!
 //! They are small, since the wire format has few rules and each shows within a few fields, and lean towards the numbers
 //! on which varints turn: 0, negative ones (ten bytes), the ends of the range.
@@ -6,11 +6,11 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 
-use super::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
-use crate::EventTime;
+use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
+use haloscope_xspace::EventTime;
 
 /// Integers of every varint length, of both signs.
-pub fn int() -> impl Strategy<Value = i64> {
+pub(crate) fn int() -> impl Strategy<Value = i64> {
     prop_oneof![
         4 => 0_i64..300,
         1 => Just(0),
@@ -30,7 +30,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Every kind of stat; doubles are numbers, because a property cannot compare NaN.
-pub fn stat() -> impl Strategy<Value = Stat> {
+pub(crate) fn stat() -> impl Strategy<Value = Stat> {
     let value = prop_oneof![
         any::<f64>().prop_filter("a number", |v| !v.is_nan()).prop_map(Value::Double),
         any::<u64>().prop_map(Value::Uint),
@@ -44,7 +44,7 @@ pub fn stat() -> impl Strategy<Value = Stat> {
 }
 
 /// Events at an offset, and aggregated ones.
-pub fn event() -> impl Strategy<Value = Event> {
+pub(crate) fn event() -> impl Strategy<Value = Event> {
     let time =
         prop_oneof![4 => int().prop_map(EventTime::OffsetPs), 1 => int().prop_map(EventTime::Occurrences)];
     (int(), time, int(), vec(stat(), 0..3)).prop_map(|(metadata_id, time, duration_ps, stats)| Event {
@@ -56,7 +56,7 @@ pub fn event() -> impl Strategy<Value = Event> {
 }
 
 /// Lines, empty ones among them.
-pub fn line() -> impl Strategy<Value = Line> {
+pub(crate) fn line() -> impl Strategy<Value = Line> {
     (int(), text(), int(), vec(event(), 0..4), int(), int(), text()).prop_map(
         |(id, name, timestamp_ns, events, duration_ps, display_id, display_name)| Line {
             id,
@@ -71,7 +71,7 @@ pub fn line() -> impl Strategy<Value = Line> {
 }
 
 /// Event metadata with stats and child ids.
-pub fn event_metadata() -> impl Strategy<Value = EventMetadata> {
+pub(crate) fn event_metadata() -> impl Strategy<Value = EventMetadata> {
     (int(), text(), bytes(), text(), vec(stat(), 0..3), vec(int(), 0..3)).prop_map(
         |(id, name, metadata, display_name, stats, child_ids)| EventMetadata {
             id,
@@ -85,12 +85,12 @@ pub fn event_metadata() -> impl Strategy<Value = EventMetadata> {
 }
 
 /// Stat metadata.
-pub fn stat_metadata() -> impl Strategy<Value = StatMetadata> {
+pub(crate) fn stat_metadata() -> impl Strategy<Value = StatMetadata> {
     (int(), text(), text()).prop_map(|(id, name, description)| StatMetadata { id, name, description })
 }
 
 /// Planes whose map keys are free of the inner ids, and may repeat.
-pub fn plane() -> impl Strategy<Value = Plane> {
+pub(crate) fn plane() -> impl Strategy<Value = Plane> {
     (
         int(),
         text(),
@@ -110,7 +110,7 @@ pub fn plane() -> impl Strategy<Value = Plane> {
 }
 
 /// Whole profiles.
-pub fn space() -> impl Strategy<Value = Space> {
+pub(crate) fn space() -> impl Strategy<Value = Space> {
     (vec(plane(), 0..3), vec(text(), 0..2), vec(text(), 0..2), vec(text(), 0..3))
         .prop_map(|(planes, errors, warnings, hostnames)| Space { planes, errors, warnings, hostnames })
 }
