@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use haloscope_mcp::{Answer, Server, Tool, tokens};
 use serde_json::{Map, Value, json};
 
-use crate::{arguments, fixtures, runs, server};
+use crate::{arguments, compiled, fixtures, runs, server};
 
 /// The calls that a tool's schema allows for: without choices, and with each word of a choice that decides what is answered.
 fn calls(tool: &Tool) -> Vec<Map<String, Value>> {
@@ -25,8 +25,8 @@ fn check(server: &Server, tool: &Tool, call: &Map<String, Value>, budget: usize)
     match server.call(&tool.name, &arguments(Value::Object(call))) {
         Ok(answer) => {
             assert!(tokens(answer.bytes()) <= budget, "{shown}: {} tokens", tokens(answer.bytes()));
-            let validator = jsonschema::validator_for(&Value::Object(tool.output.clone())).unwrap();
-            if let Err(error) = validator.validate(&answer.structured) {
+            let (schemas, schema) = compiled(&tool.output);
+            if let Err(error) = schemas.validate(&answer.structured, schema) {
                 panic!("{shown}: {error} in {}", answer.structured);
             }
             Some(answer)

@@ -9,9 +9,10 @@ mod surface;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use boon::{Compiler, SchemaIndex, Schemas};
 use haloscope_mcp::{Arguments, Context, Server};
 use haloscope_store::Store;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The folder of the project's own runs.
 fn fixtures() -> PathBuf {
@@ -28,6 +29,14 @@ fn arguments(value: Value) -> Arguments {
         Value::Object(object) => Arguments::from(object),
         other => panic!("expected an object, found {other}"),
     }
+}
+
+/// A schema, to hold answers against.
+fn compiled(schema: &Map<String, Value>) -> (Schemas, SchemaIndex) {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource("schema", Value::Object(schema.clone())).unwrap();
+    let index = compiler.compile("schema", &mut schemas).unwrap();
+    (schemas, index)
 }
 
 /// The ids of the runs, in the order of their names.

@@ -48,7 +48,9 @@ fn answers_follow_their_schemas_and_stay_within_their_budgets() {
     let runs = context().store.list().expect("a list");
     let mut answered = 0;
     for tool in super::all() {
-        let schema = jsonschema::validator_for(&Value::Object(tool.output.clone())).expect("a schema");
+        let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+        compiler.add_resource("tool", Value::Object(tool.output.clone())).expect("a resource");
+        let schema = compiler.compile("tool", &mut schemas).expect("a schema");
         for (run, max_tokens) in runs.iter().flat_map(|run| [200, 600, 2000].map(|tokens| (&run.id, tokens)))
         {
             let mut arguments = arguments(&tool, run);
@@ -57,7 +59,7 @@ fn answers_follow_their_schemas_and_stay_within_their_budgets() {
             match server.call(&tool.name, &Arguments::from(arguments)) {
                 Ok(answer) => {
                     assert!(
-                        schema.is_valid(&answer.structured),
+                        schemas.validate(&answer.structured, schema).is_ok(),
                         "{} of {run}: {}",
                         tool.name,
                         answer.structured
