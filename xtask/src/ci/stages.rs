@@ -86,11 +86,9 @@ fn all() -> Vec<Stage> {
             "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet",
         )
         .needs(&["program"]),
-        // A change is searched with what reads bytes; what asks whole analyses takes long to build, and tries its seeds only in a few seconds.
-        Stage::new("fuzz-build", Compiler, 40, "{xtask} fuzz --build")
-            .nightly("{xtask} fuzz --build --optimised --whole"),
-        Stage::new("fuzz", Busy, 40, "{xtask} fuzz --seconds 5")
-            .nightly("{xtask} fuzz --seconds 120 --optimised --whole")
+        // A few seconds find nothing that the tests' own damage does not, and everything is built once more for them.
+        Stage::at_night("fuzz-build", Compiler, 300, "{xtask} fuzz --build --optimised --whole"),
+        Stage::at_night("fuzz", Busy, 2000, "{xtask} fuzz --seconds 120 --optimised --whole")
             .needs(&["fuzz-build"]),
         // A workspace of its own: what it is made of takes as long to build as all of the above. It is built once a machine, in a folder that
         // outlives checkouts, and a change that finds none leaves SQL to the night.
@@ -246,7 +244,7 @@ fn all() -> Vec<Stage> {
             .nightly("python3 tests/io-faults/run.py --bin {bin}")
             .needs(&["program"]),
         Stage::new("names", Busy, 40, "python3 tests/hostile/names.py --bin {bin}").needs(&["program"]),
-        Stage::new("hostile", Alone, 90, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
+        Stage::new("hostile", Timed, 90, "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile")
             .nightly(concat!(
                 "python3 tests/hostile/run.py --bin {bin} --shared {shared}/hostile --whole\n",
                 "python3 tests/hostile/run.py --bin {bin} --served 1300",
