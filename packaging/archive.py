@@ -17,6 +17,7 @@ import tarfile
 import time
 import zipfile
 
+PROGRAMS = ("haloscope", "haloscope-query")
 FIRST = 315_532_800  # 1980: ZIP knows no earlier time.
 
 
@@ -38,7 +39,7 @@ def files(paths):
 
 
 def mode(name):
-    return 0o755 if pathlib.PurePosixPath(name).name in ("haloscope", "haloscope.exe") else 0o644
+    return 0o755 if pathlib.PurePosixPath(name).name.removesuffix(".exe") in PROGRAMS else 0o644
 
 
 def tar_gz(out, folder, members, when):

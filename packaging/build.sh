@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the program as it is released: packaging/build.sh TARGET [FOLDER]
+# Builds the programs as they are released: packaging/build.sh TARGET [FOLDER]
 #
 # The same commit gives the same bytes, wherever the checkout and Cargo's folder lie: paths of this machine are replaced, symbols
-# are taken out, the compiler is that of packaging/toolchain. Prints the path of the program. RUSTUP_TOOLCHAIN names another
-# compiler, and then the bytes differ.
+# are taken out, the compiler is that of packaging/toolchain. Prints the folder that holds them, haloscope and haloscope-query.
+# RUSTUP_TOOLCHAIN names another compiler, and then the bytes differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,16 +34,22 @@ CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && printf '%s' "${flags[*]}")
 export CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_DIST_STRIP=symbols CARGO_INCREMENTAL=0
 unset RUSTFLAGS
 
-cargo build --locked --profile dist --package haloscope --bin haloscope --target "$target" --target-dir "$folder" >&2
-program=$folder/$target/dist/haloscope
-[[ $target == *windows* ]] && program+=.exe
-[ -f "$program" ]
+how=(--locked --profile dist --target "$target" --target-dir "$folder")
+cargo build "${how[@]}" --package haloscope --bin haloscope >&2
+cargo build "${how[@]}" --manifest-path query/Cargo.toml >&2
 
-for path in "$here" "$cargo_home" "$HOME"; do
-  # A home of one letter, such as /, is in everything.
-  if [ "${#path}" -gt 3 ] && LC_ALL=C grep -aFq -- "$path" "$program"; then
-    printf 'error: %s holds the path %s\n' "$program" "$path" >&2
-    exit 1
-  fi
+programs=$folder/programs/$target
+rm -rf "$programs"
+mkdir -p "$programs"
+for name in haloscope haloscope-query; do
+  [[ $target == *windows* ]] && name+=.exe
+  cp "$folder/$target/dist/$name" "$programs/"
+  for path in "$here" "$cargo_home" "$HOME"; do
+    # A home of one letter, such as /, is in everything.
+    if [ "${#path}" -gt 3 ] && LC_ALL=C grep -aFq -- "$path" "$programs/$name"; then
+      printf 'error: %s holds the path %s\n' "$name" "$path" >&2
+      exit 1
+    fi
+  done
 done
-printf '%s\n' "$program"
+printf '%s\n' "$programs"

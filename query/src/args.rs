@@ -15,6 +15,8 @@ use crate::cluster::ask::Cluster;
 use crate::failure::Failure;
 use crate::output::Format;
 
+/// Whose work is in this program, and under which licences: written by `cargo xtask licenses --write`.
+const LICENSES: &str = include_str!("licenses.txt");
 /// A longer text is no question of a person's, and takes the planner too long.
 const MOST_SQL: u64 = 1 << 20;
 
@@ -164,6 +166,12 @@ pub(crate) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Lists tables, columns with their units, and functions, as Markdown; with --format json all that can be asked, canned questions too"),
         )
+        .arg(
+            Arg::new("licenses")
+                .long("licenses")
+                .action(ArgAction::SetTrue)
+                .help("Prints the licences of what is in this program"),
+        )
 }
 
 /// Understands a command line.
@@ -171,6 +179,9 @@ pub(crate) fn command() -> Command {
 /// # Errors
 /// [`Failure::Usage`] for one that asks nothing.
 pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
+    if matches.get_flag("licenses") {
+        return Ok(Task::Print(LICENSES.to_owned()));
+    }
     if matches.get_flag("questions") {
         return Ok(Task::Print(crate::docs::questions()));
     }

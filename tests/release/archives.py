@@ -84,10 +84,12 @@ def completions(binary, folder):
 def archives(binary, texts):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        inputs = [folder / "haloscope", *texts, ROOT / "LICENSE"]
-        # A debugger's megabytes are of no use here.
-        (folder / "haloscope").write_bytes(binary.read_bytes()[:1_000_000])
-        (folder / "haloscope").chmod(0o700)
+        programs = [folder / "haloscope", folder / "haloscope-query"]
+        inputs = [*programs, *texts, ROOT / "LICENSE"]
+        for program in programs:
+            # A debugger's megabytes are of no use here.
+            program.write_bytes(binary.read_bytes()[:1_000_000])
+            program.chmod(0o700)
         for ending in (".tar.gz", ".zip"):
             sums = set()
             for attempt in range(2):
@@ -107,7 +109,9 @@ def archives(binary, texts):
                     modes = {info.name: info.mode for info in archive}
                     check({(info.uid, info.gid, info.mtime) for info in archive} == {(0, 0, 1_700_000_000)}, "owners and times are fixed")
             top = "haloscope-1.2.3-a-target"
-            check(modes.get(f"{top}/haloscope") == 0o755 and modes.get(f"{top}/LICENSE") == 0o644, f"{ending}: the program can be run, texts cannot")
+            can_run = sorted(name for name, mode in modes.items() if mode == 0o755)
+            check(can_run == [f"{top}/haloscope", f"{top}/haloscope-query"], f"{ending}: the programs can be run, texts cannot: {can_run}")
+            check(modes.get(f"{top}/LICENSE") == 0o644, f"{ending}: the licence is in it")
             check(f"{top}/man/haloscope.1" in modes and f"{top}/completions/haloscope.fish" in modes, f"{ending}: pages and completions are in it")
         absent = run(sys.executable, PACK, folder / "a.tar.gz", folder / "absent")
         check(absent.returncode != 0 and not (folder / "a.tar.gz").exists(), "a file that is absent is an error")

@@ -1,4 +1,5 @@
-//! `cargo xtask licenses`: whose work is in the program, and under which licences: what `haloscope licenses` prints.
+//! `cargo xtask licenses`: whose work is in the programs, and under which licences: what `haloscope licenses` and `haloscope-query
+//! --licenses` print.
 //!
 //! The parts are what Cargo links into what is shipped, on any system that releases run on, and what npm bundles into the page. Of
 //! licences that a part offers, the first is taken that stands in `deny.toml`; what offers none of these is refused. The text is the
@@ -19,8 +20,32 @@ use serde_json::Value;
 use crate::package::metadata;
 use crate::{root, say};
 
-/// What the program prints.
-const PLACE: &str = "crates/cli/src/commands/licenses.txt";
+/// A program that is shipped.
+struct Program {
+    /// The workspace that it is built in.
+    manifest: &'static str,
+    package: &'static str,
+    /// What it prints.
+    place: &'static str,
+    /// Whether the page is in it.
+    has_page: bool,
+}
+
+const PROGRAMS: [Program; 2] = [
+    Program {
+        manifest: "Cargo.toml",
+        package: "haloscope",
+        place: "crates/cli/src/commands/licenses.txt",
+        has_page: true,
+    },
+    Program {
+        manifest: "query/Cargo.toml",
+        package: "haloscope-query",
+        place: "query/src/licenses.txt",
+        has_page: false,
+    },
+];
+
 /// The list of licences that are taken, in order.
 const POLICY: &str = "deny.toml";
 /// What Rust links into programs for musl, and whose it is: <https://git.musl-libc.org/cgit/musl/tree/COPYRIGHT>.
@@ -33,10 +58,10 @@ const RULE: &str = "============================================================
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
 pub(crate) struct Args {
-    /// Rewrite the list that is part of the program
+    /// Rewrite the lists that are part of the programs
     #[arg(long, group = "what")]
     write: bool,
-    /// Fail if the list is stale, or if something has a licence that deny.toml does not allow
+    /// Fail if a list is stale, or if something has a licence that deny.toml does not allow
     #[arg(long, group = "what")]
     check: bool,
     /// Write the same parts as a bill of materials in CycloneDX's JSON
@@ -46,28 +71,42 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let allowed = allowed()?;
-    let mut parts = crates()?;
-    parts.extend(packages()?);
-    parts.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-    if let Some(path) = &args.sbom {
-        let text = serde_json::to_string_pretty(&sbom::bill(&parts, env!("CARGO_PKG_VERSION")))? + "\n";
-        return fs::write(path, text).with_context(|| format!("cannot write {}", path.display()));
+    let mut of_all = Vec::new();
+    for program in &PROGRAMS {
+        let mut parts = crates(program)?;
+        if program.has_page {
+            parts.extend(packages()?);
+        }
+        parts.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        if args.sbom.is_none() {
+            held(program, &rendered(&parts, &allowed)?, args.write)?;
+        }
+        say(&format!("licenses: {}: {} parts", program.package, parts.len()));
+        of_all.extend(parts);
     }
-    let text = rendered(&parts, &allowed)?;
-    let place = root().join(PLACE);
+    let Some(path) = &args.sbom else { return Ok(()) };
+    of_all.sort_by(|a, b| (&a.name, &a.version, a.is_of_page).cmp(&(&b.name, &b.version, b.is_of_page)));
+    of_all.dedup_by(|a, b| (&a.name, &a.version, a.is_of_page) == (&b.name, &b.version, b.is_of_page));
+    let text = serde_json::to_string_pretty(&sbom::bill(&of_all, env!("CARGO_PKG_VERSION")))? + "\n";
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes what a program is to print, or holds what stands there against it.
+fn held(program: &Program, text: &str, write: bool) -> Result<()> {
+    let place = root().join(program.place);
+    if write {
+        return fs::write(&place, text).with_context(|| format!("cannot write {}", program.place));
+    }
     let old = fs::read_to_string(&place).unwrap_or_default();
-    if args.write {
-        fs::write(&place, &text).with_context(|| format!("cannot write {PLACE}"))?;
-    } else if old != text {
+    if old != text {
         let first = old.lines().zip(text.lines()).position(|(a, b)| a != b);
         let line = first.unwrap_or_else(|| old.lines().count().min(text.lines().count())) + 1;
-        bail!("{PLACE} is stale from line {line} on; rewrite it with: cargo xtask licenses --write");
+        bail!("{} is stale from line {line} on; rewrite it with: cargo xtask licenses --write", program.place);
     }
-    say(&format!("licenses: {} parts, {} bytes", parts.len(), text.len()));
     Ok(())
 }
 
-/// Something that is in the program.
+/// Something that is in a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     /// As its registry calls it.
@@ -112,8 +151,8 @@ fn targets() -> Result<Vec<String>> {
 }
 
 /// What Cargo links into what is shipped, on one system or another. What only builds it, macros too, is not in it.
-fn crates() -> Result<Vec<Part>> {
-    let metadata = metadata(&[])?;
+fn crates(program: &Program) -> Result<Vec<Part>> {
+    let metadata = metadata(&["--manifest-path", program.manifest])?;
     let mut linked = BTreeSet::new();
     for target in targets()? {
         // Cargo's metadata has what tests enable too; its tree has what is linked.
@@ -121,13 +160,15 @@ fn crates() -> Result<Vec<Part>> {
         command.current_dir(root()).args([
             "tree",
             "--locked",
+            "--manifest-path",
+            program.manifest,
             "--edges",
             "normal,no-proc-macro",
             "--target",
             &target,
         ]);
         command.args(["--prefix", "none", "--format", "{p}"]);
-        for name in shipped(&metadata) {
+        for name in shipped(&metadata, program.package) {
             command.args(["--package", name]);
         }
         let output = command.output()?;
@@ -140,8 +181,8 @@ fn crates() -> Result<Vec<Part>> {
     parts(&metadata, &linked)
 }
 
-/// What is shipped: the program, and modules of other languages that hold it.
-fn shipped(metadata: &Value) -> Vec<&str> {
+/// What is shipped of a workspace: the program, and modules of other languages that hold it.
+fn shipped<'a>(metadata: &'a Value, program: &str) -> Vec<&'a str> {
     let members = metadata["workspace_members"].as_array();
     let is_member = |package: &&Value| members.is_some_and(|members| members.contains(&package["id"]));
     let is_module = |package: &Value| {
@@ -152,7 +193,7 @@ fn shipped(metadata: &Value) -> Vec<&str> {
     };
     let members = metadata["packages"].as_array().into_iter().flatten().filter(is_member);
     members
-        .filter(|one| one["name"] == "haloscope" || is_module(one))
+        .filter(|one| one["name"] == program || is_module(one))
         .filter_map(|one| one["name"].as_str())
         .collect()
 }
@@ -163,15 +204,13 @@ fn named(line: &str) -> Option<(&str, &str)> {
     Some((words.next()?, words.next()?.strip_prefix('v')?))
 }
 
-/// Those of the packages that are `linked`, by name and version, and not of this workspace.
+/// Those of the packages that are `linked`, by name and version, and not ours: those lie in folders, and come from nowhere.
 fn parts(metadata: &Value, linked: &BTreeSet<(String, String)>) -> Result<Vec<Part>> {
-    let members = metadata["workspace_members"].as_array();
     let mut parts = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let text = |field: &str| package[field].as_str().unwrap_or_default().to_owned();
         let (name, version) = (text("name"), text("version"));
-        let is_ours = members.is_some_and(|members| members.contains(&package["id"]));
-        if is_ours || !linked.contains(&(name.clone(), version.clone())) {
+        if package["source"].is_null() || !linked.contains(&(name.clone(), version.clone())) {
             continue;
         }
         let source = text("source");
@@ -291,7 +330,8 @@ mod tests {
                 package("a", json!(CRATES_IO), "lib"), package("proptest", json!(CRATES_IO), "lib"),
             ],
         });
-        assert_eq!(shipped(&metadata), ["haloscope", "module"]);
+        assert_eq!(shipped(&metadata, "haloscope"), ["haloscope", "module"]);
+        assert_eq!(shipped(&metadata, "another"), ["module"]);
         let tree = "haloscope v1.0.0 (/w/crates/cli)\na v1.0.0\na v1.0.0 (*)\n\n";
         let linked: BTreeSet<_> =
             tree.lines().filter_map(named).map(|(a, b)| (a.to_owned(), b.to_owned())).collect();

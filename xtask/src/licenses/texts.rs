@@ -106,11 +106,12 @@ fn standard(name: &str, part: &Part) -> Option<String> {
     named(name, &who)
 }
 
-/// The text of a licence that has a name in it, in this name; `None` of other licences.
+/// The text of a licence that packages name and leave out, in this name where it has a name in it; `None` of other licences.
 pub(super) fn named(name: &str, who: &str) -> Option<String> {
     let text = match name {
         "MIT" => include_str!("mit.txt"),
         "BSD-3-Clause" => include_str!("bsd-3-clause.txt"),
+        "BSL-1.0" => include_str!("bsl-1.0.txt"),
         _ => return None,
     };
     Some(tidy(&text.replace("{who}", who)))
