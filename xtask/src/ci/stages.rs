@@ -106,6 +106,7 @@ fn all() -> Vec<Stage> {
             "cargo test --manifest-path query/Cargo.toml\n",
             "python3 tests/query/run.py --bin {bin} --query $CARGO_TARGET_DIR/debug/haloscope-query\n",
             "python3 tests/query/duckdb_rows.py --query $CARGO_TARGET_DIR/debug/haloscope-query\n",
+            "python3 tests/query/addresses.py --query $CARGO_TARGET_DIR/debug/haloscope-query\n",
             "cargo clippy --manifest-path query/Cargo.toml --all-targets -- -D warnings",
         ))
         .needs(&["program", "node-packages"]),
