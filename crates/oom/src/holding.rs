@@ -39,6 +39,10 @@ pub struct Holding {
     pub(crate) logits: BTreeSet<Logits>,
     /// Whether the program computes gradients, where its names tell.
     pub(crate) gradient: Option<bool>,
+    /// Whether the program has a loop, where its module is known.
+    pub(crate) has_loop: Option<bool>,
+    /// Extents of its values that are f64.
+    pub(crate) doubles: BTreeSet<Vec<i64>>,
     /// Elements of values that Fourier transforms make.
     pub(crate) transforms: BTreeSet<i64>,
 }
@@ -123,6 +127,8 @@ impl Holding {
             partitions: module.partition_count(),
             logits: loss::in_module(module),
             gradient: program::has_gradient(module),
+            has_loop: Some(program::has_loop(module)),
+            doubles: program::doubles(module),
             transforms: program::transforms(module),
             ..Self::default()
         }

@@ -68,7 +68,8 @@ pub const HLO: Param = Param {
     default: "",
 };
 
-const CHIP: Param = Param {
+/// The generation of TPU.
+pub const CHIP: Param = Param {
     id: "chip",
     doc: "the TPU generation, if the text does not say",
     kind: ParamKind::Choice(&["any", "v4", "v5e", "v5p", "v6e", "v7x"]),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use haloscope_hlo::{Module, Shape};
+use haloscope_hlo::{ElementType, Module, Opcode, Shape};
 
 /// How the path of an op begins that JAX traced.
 const JAX: &str = "jit(";
@@ -36,6 +36,17 @@ pub(crate) fn has_gradient(module: &Module) -> Option<bool> {
         }
     }
     is_known.then_some(false)
+}
+
+/// Whether a program has a loop.
+pub(crate) fn has_loop(module: &Module) -> bool {
+    module.instructions().any(|(_, instruction)| instruction.opcode == Opcode::While)
+}
+
+/// Extents of the values of a program that are f64.
+pub(crate) fn doubles(module: &Module) -> BTreeSet<Vec<i64>> {
+    let wide = module.instructions().filter(|(_, one)| one.shape.element_type == ElementType::F64);
+    wide.map(|(_, one)| one.shape.dimensions.clone()).filter(|extents| elements(extents).is_some()).collect()
 }
 
 /// Elements of the values that Fourier transforms make.

@@ -360,6 +360,12 @@ fn cure_table(fixes: &[Fix]) -> Table {
                 "Bytes that are needed with this cure and those above it that are about other buffers.",
                 fix.together_bytes
             ),
+            count(
+                "times",
+                "Times",
+                "How many times smaller something becomes, in how many parts it is worked on, or over how many times as many devices it is kept; of groups how many trips or layers are in one.",
+                fix.times
+            ),
             text("status", "Status", "How the saving is known.", fix.status.word()),
             prose("what", "What", "What to do.", fix.what.as_str()),
             prose("how", "How", "How, in the framework's words.", fix.how.as_str()),

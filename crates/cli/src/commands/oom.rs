@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, value_parser};
 use flate2::read::GzDecoder;
-use haloscope_oom::{ASSIGNMENT, HLO, LARGEST, MESSAGE, USAGE};
+use haloscope_oom::{ASSIGNMENT, CHIP, HLO, LARGEST, MESSAGE, USAGE};
 use haloscope_report::Error;
 use haloscope_time::analysis::Analysis;
 
+use super::oom_try;
 use crate::Failure;
 use crate::args::AnalysisArgs;
 
@@ -82,6 +83,12 @@ pub(super) fn tell(
                 let hint =
                     "compile with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\", and give that DIR";
                 return Err(Failure::Nothing(message, hint.into()));
+            }
+            // What the compiler was told goes before what its message lets guess.
+            if asked.params.text(&CHIP) == CHIP.default
+                && let Some(chip) = chip_of(folder)
+            {
+                asked.params.set(CHIP.id, chip);
             }
             found
         }
@@ -169,6 +176,17 @@ fn of_module(folder: &Path, module: &str) -> Result<Vec<(&'static str, PathBuf)>
         }
     }
     Ok(found)
+}
+
+/// The generation that all programs of a dump were compiled for; `None` where it does not say, or names several.
+fn chip_of(folder: &Path) -> Option<&'static str> {
+    let mut chips = fs::read_dir(folder).ok()?.take(MOST_ENTRIES).flatten().filter_map(|entry| {
+        let path = entry.path();
+        path.file_name()?.to_string_lossy().ends_with(oom_try::TARGET).then_some(())?;
+        oom_try::target(&fs::read_to_string(path).ok()?)
+    });
+    let first = chips.next()?;
+    chips.all(|chip| chip == first).then_some(first)
 }
 
 /// The files that lie beside a text and have its name: `x.txt`, `x.buffer-assignment.txt.gz`.

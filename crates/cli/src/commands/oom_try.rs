@@ -1,8 +1,8 @@
-//! `haloscope oom ... --try`: compiles the program of the dump again, without a device, as it is and with the cures that need no edit
-//! of its source, in a Python that has JAX and libtpu.
+//! `haloscope oom ... --try`: compiles the program of the dump again, without a device, as it is and with cures: by options of the
+//! compiler, or by changes of the program's HLO, in a Python that has JAX and libtpu.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -22,8 +22,15 @@ const PYTHON: &str = "python";
 const SECONDS: &str = "try-seconds";
 /// How often it is looked whether the compiler has ended.
 const LOOK: Duration = Duration::from_millis(50);
-/// What compiles; its first words say what goes in and out.
-const SCRIPT: &str = include_str!("oom_try.py");
+/// What compiles, behind what it uses; the first words of the last part say what goes in and out.
+const SCRIPT: &str = concat!(
+    include_str!("oom_try/hlo.py"),
+    include_str!("oom_try/dimensions.py"),
+    include_str!("oom_try/blocks.py"),
+    include_str!("oom_try/recompute.py"),
+    include_str!("oom_try/narrow.py"),
+    include_str!("oom_try/compile.py"),
+);
 /// What an answer of the script begins with.
 const MARK: &str = "haloscope-oom-try ";
 /// Entries of a folder that are looked at.
@@ -32,8 +39,8 @@ const MOST_ENTRIES: usize = 100_000;
 const MOST_TEXT: u64 = 1 << 30;
 /// How to have what is needed.
 const HOW: &str = "compile with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\", and give --dump DIR";
-/// What is said of a cure that no flag of the compiler makes.
-const BY_HAND: &str = "it needs an edit of the source: not tried";
+/// What is said of a cure that neither a flag of the compiler nor a change of the program's HLO makes.
+const BY_HAND: &str = "it needs an edit of the source: the dump does not hold what would have to change";
 
 /// The options.
 pub(super) fn args(analysis: &Analysis) -> Vec<Arg> {
@@ -45,7 +52,7 @@ pub(super) fn args(analysis: &Analysis) -> Vec<Arg> {
             .long(TRY)
             .action(ArgAction::SetTrue)
             .requires("dump")
-            .help("Compiles the program of the dump again with each cure that needs no edit of the source, and says whether it fits; no device is needed"),
+            .help("Compiles the program of the dump again with each cure that can be made in it, and says whether it fits; no device is needed"),
         Arg::new(PYTHON)
             .long(PYTHON)
             .value_name("PATH")
@@ -162,13 +169,20 @@ struct Cure {
     id: String,
     /// Bytes that are needed then.
     left_bytes: Option<i64>,
+    /// How many times smaller something becomes, or in how many parts.
+    times: Option<i64>,
 }
 
 impl Cure {
-    /// What the script is to try; `None` for a cure that needs an edit.
+    /// What the script is to try; `None` for a cure that it has no change for.
     fn plan(&self) -> Option<serde_json::Value> {
         match self.id.as_str() {
-            "donate" | "shard" => Some(serde_json::json!({ "id": self.id })),
+            "donate" | "shard" | "checkpoint" | "narrower" | "no f64" | "keep sharded" | "fewer buffers" => {
+                Some(serde_json::json!({ "id": self.id }))
+            }
+            "checkpoint in groups" | "blockwise" | "chunked loss" | "smaller batch" | "smaller blocks" => {
+                Some(serde_json::json!({ "id": self.id, "times": self.times }))
+            }
             // In whole MiB above what is needed, as the cure says it.
             "raise limit" => {
                 let kib = (self.left_bytes? / (1 << 20)).saturating_add(1).saturating_mul(1024);
@@ -183,8 +197,8 @@ fn cures(report: &Report) -> Vec<Cure> {
     let Some(table) = report.table("cures") else { return Vec::new() };
     let of = |row: usize| {
         let id = table.cell(row, "cure").and_then(Cell::as_text)?.to_owned();
-        let left = table.cell(row, "left_bytes").and_then(Cell::number);
-        Some(Cure { id, left_bytes: left.map(|bytes| bytes as i64) })
+        let number = |column| table.cell(row, column).and_then(Cell::number).map(|number| number as i64);
+        Some(Cure { id, left_bytes: number("left_bytes"), times: number("times") })
     };
     (0..table.rows.len()).filter_map(of).collect()
 }
@@ -287,7 +301,7 @@ impl Dump {
             };
             return Err(Failure::Nothing(format!("{} holds {what}", folder.display()), HOW.into()));
         };
-        let target = all.iter().find(|path| ends(path, ".target_arguments.txt").as_ref() == Some(stem));
+        let target = all.iter().find(|path| ends(path, TARGET).as_ref() == Some(stem));
         let target = target.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
         Ok(Self { program: (*program).clone(), target })
     }
@@ -318,8 +332,11 @@ fn chip(report: &Report, dump: &Dump) -> Result<&'static str, Failure> {
     Err(Failure::Usage(what, "say it with --chip, such as --chip v5e".into()))
 }
 
+/// What the file is called behind its module's name that says what a program was compiled for.
+pub(super) const TARGET: &str = ".target_arguments.txt";
+
 /// The generation that `target_arguments.txt` of a dump states, in the words of libtpu 0.0.52; `None` for other words.
-fn target(text: &str) -> Option<&'static str> {
+pub(super) fn target(text: &str) -> Option<&'static str> {
     let word = |key: &str| text.lines().find_map(|line| line.trim().strip_prefix(key)).map(str::trim);
     match (word("version:")?, word("variant:")) {
         ("TPU_VERSION_PUFFERFISH", None) => Some("v4"),
@@ -344,9 +361,9 @@ fn topology(chip: &str) -> String {
 fn ask(python: &Path, plan: &str, limit: Duration) -> Result<(Vec<Answer>, bool), Failure> {
     let hint = "--python PATH takes a Python with jax and libtpu: pip install 'jax[tpu]'";
     let started = Command::new(python)
-        .args(["-c", SCRIPT, plan])
+        .args(["-", plan])
         .env_remove("XLA_FLAGS")
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
@@ -383,6 +400,10 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<(Output, bool)> {
             pipe.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut bytes)).map(|_| bytes)
         })
     };
+    // It is longer than what one argument, or a pipe that nobody reads, takes.
+    if let Some(mut stdin) = child.stdin.take() {
+        thread::spawn(move || stdin.write_all(SCRIPT.as_bytes()));
+    }
     let stdout = read(child.stdout.take().map(|pipe| Box::new(pipe) as _));
     let stderr = read(child.stderr.take().map(|pipe| Box::new(pipe) as _));
     let begun = Instant::now();
@@ -408,7 +429,7 @@ mod tests {
     use super::*;
 
     fn cure(id: &str, left: Option<i64>) -> Cure {
-        Cure { id: id.into(), left_bytes: left }
+        Cure { id: id.into(), left_bytes: left, times: None }
     }
 
     fn answer(id: &str, verdict: &str) -> Answer {
@@ -421,8 +442,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cure_that_no_flag_makes_is_not_tried() {
-        assert_eq!(cure("smaller blocks", Some(1)).plan(), None);
+    fn a_cure_that_neither_a_flag_nor_a_change_makes_is_not_tried() {
+        assert_eq!(cure("table in hbm", Some(1)).plan(), None);
+        let blocks = Cure { times: Some(4), ..cure("smaller blocks", Some(1)) };
+        assert_eq!(blocks.plan().unwrap()["times"], 4);
         assert_eq!(cure("raise limit", None).plan(), None, "nobody says how much is needed");
         assert_eq!(cure("raise limit", Some(64 << 20)).plan().unwrap()["kib"], 65 * 1024);
         assert_eq!(cure("donate", None).plan().unwrap()["id"], "donate");
@@ -430,14 +453,14 @@ mod tests {
 
     #[test]
     fn what_compiles_counts_only_where_the_error_comes_again_without_it() {
-        let cures = [cure("donate", None), cure("narrower", None), cure("raise limit", Some(5))];
+        let cures = [cure("donate", None), cure("less padding", None), cure("raise limit", Some(5))];
         let answers = [answer("program", "does not fit"), answer("donate", "compiles")];
         assert_eq!(
             verdicts(&table(&cures, &answers, "v5e", "")),
             [
                 ("no cure", "does not fit"),
                 ("donate", "compiles"),
-                ("narrower", "not tried"),
+                ("less padding", "not tried"),
                 ("raise limit", "unknown")
             ],
             "a compiler that died said nothing of the last"

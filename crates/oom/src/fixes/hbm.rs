@@ -24,12 +24,15 @@ const HEADROOM: i64 = 16;
 const TRIPS: i64 = 4;
 /// More are no trips of a loop where nothing else says that there is one.
 const MOST_TRIPS: i64 = 4096;
+/// Values of f32 of which at most XLA makes one of f64.
+const MOST_PARTS: i64 = 16;
 /// Extents from which two equal ones are taken for a matrix of all pairs.
 const PAIRS: i64 = 1024;
 
 pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
     let mut all = Vec::new();
     all.extend(donate(case));
+    all.extend(no_doubles(case));
     all.extend(keep_sharded(case));
     all.extend(checkpoint(case));
     all.extend(all_pairs(case));
@@ -133,6 +136,55 @@ fn donate(case: &Case<'_>) -> Option<Fix> {
     Some(Fix::unknown("donate", what, how, but).saving(case, saved, Status::Derived).on(places(&taken)))
 }
 
+/// f64, which a TPU has no units for: XLA makes each value of two f32, and products of more.
+fn no_doubles(case: &Case<'_>) -> Option<Fix> {
+    let doubles = &case.holding?.doubles;
+    // How many times as much a buffer takes as the f32 that would stand for it.
+    let times = |buffer: &Buffer| match array(&buffer.shape)? {
+        (ElementType::F64, _) => Some(2),
+        (ElementType::F32, extents) => {
+            let (parts, rest) = extents.split_first()?;
+            (2..=MOST_PARTS)
+                .contains(parts)
+                .then(|| doubles.contains(rest))
+                .filter(|is_one| *is_one)
+                .map(|_| *parts)
+        }
+        _ => None,
+    };
+    let meant = worth(case, |buffer| times(buffer).is_some());
+    if !meant.iter().any(|(_, buffer)| array(&buffer.shape).is_some_and(|(kind, _)| kind == ElementType::F64))
+    {
+        return None;
+    }
+    let left = meant
+        .iter()
+        .fold(0i64, |sum, (_, buffer)| sum.saturating_add(part(bytes(buffer), times(buffer).unwrap_or(1))));
+    let how = match case.framework {
+        Some(Framework::PyTorchXla | Framework::PyTorch) => {
+            "torch.float32 in place of torch.float64 (tensor.float(), torch.set_default_dtype)"
+        }
+        Some(Framework::TensorFlow) => {
+            "tf.float32 in place of tf.float64 (tf.cast; NumPy's arrays are float64)"
+        }
+        _ => "without jax_enable_x64 (JAX_ENABLE_X64) JAX makes f32 of it; else x.astype(jnp.float32)",
+    };
+    Some(
+        Fix::unknown(
+            "no_f64",
+            format!(
+                "compute in f32 in place of f64: a TPU has no f64, and XLA makes it of several f32 ({}, {})",
+                first(&meant),
+                size(sum(&meant))
+            ),
+            how,
+            "numbers have 24 bits of precision in place of 53",
+        )
+        .saving(case, sum(&meant) - left, Status::Estimated)
+        .on(places(&meant)),
+    )
+}
+
 /// What is gathered whole before it is used.
 fn keep_sharded(case: &Case<'_>) -> Option<Fix> {
     let is_gathered = |buffer: &Buffer| {
@@ -212,6 +264,7 @@ fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
         fixes.push(
             Fix::unknown("checkpoint_in_groups", what, nested, but)
                 .saving(case, all - stays, Status::Estimated)
+                .by(groups)
                 .on(places(&kept.buffers)),
         );
     }
@@ -227,6 +280,10 @@ fn middle(buffers: &[(usize, &Buffer)]) -> i64 {
 
 /// What a loop keeps for each of its trips, stacked.
 fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
+    if case.holding.is_some_and(|holding| holding.has_loop == Some(false)) {
+        // What comes first in a shape is no trip of a loop that is not there.
+        return None;
+    }
     let trips = |buffer: &Buffer| {
         array(&buffer.shape).filter(|(_, n)| n.len() > 1).and_then(|(_, n)| n.first().copied())
     };
@@ -324,8 +381,12 @@ fn all_pairs(case: &Case<'_>) -> Option<Fix> {
             && array(&buffer.shape)
                 .is_some_and(|(_, n)| matches!(n.as_slice(), [.., a, b] if a == b && *a >= PAIRS))
     };
-    let pairs = worth(case, is_pairs);
-    if pairs.is_empty() {
+    // What a loop keeps for each of its trips may be square by chance.
+    let stacked: BTreeSet<usize> =
+        of_loop(case).map(|kept| places(&kept.buffers)).into_iter().flatten().collect();
+    let mut pairs = worth(case, is_pairs);
+    pairs.retain(|(place, _)| !stacked.contains(place));
+    if sum(&pairs) < least(case) || pairs.is_empty() {
         return None;
     }
     let all = sum(&pairs);
@@ -346,6 +407,7 @@ fn all_pairs(case: &Case<'_>) -> Option<Fix> {
             "where a value of all pairs is a result in itself it cannot be left out",
         )
         .saving(case, all - part(all, chunks), Status::Estimated)
+        .by(chunks)
         .on(places(&pairs)),
     )
 }
@@ -398,6 +460,7 @@ fn loss_in_chunks(case: &Case<'_>) -> Option<Fix> {
             "the product of the head is computed twice; where logits are a result in themselves they cannot be left out",
         )
         .saving(case, all - part(all, chunks), Status::Estimated)
+        .by(chunks)
         .on(places(&logits)),
     )
 }
@@ -476,6 +539,7 @@ fn shard(case: &Case<'_>) -> Option<Fix> {
             "what is sharded is gathered or reduced where it is used: traffic",
         )
         .saving(case, both - part(both, n), status)
+        .by(n)
         .on(places(&large).into_iter().chain(places(&results)).collect()),
     )
 }
@@ -542,6 +606,7 @@ fn smaller_batch(case: &Case<'_>) -> Option<Fix> {
             "temporaries of weights and of gradients do not shrink with the batch",
         )
         .saving(case, temporary - part(temporary, n), Status::Estimated)
+        .by(n)
         .on(all),
     )
 }

@@ -160,11 +160,11 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Fix> {
         let what = format!(
             "blocks and scratch {factor} times smaller{operands}, if they are what the stack is made of"
         );
-        return Some(Fix::unknown("smaller_blocks", what, how, but).saving(
-            case,
-            used - part(used, factor),
-            Status::Estimated,
-        ));
+        return Some(
+            Fix::unknown("smaller_blocks", what, how, but)
+                .saving(case, used - part(used, factor), Status::Estimated)
+                .by(factor),
+        );
     }
     let rest = used.saturating_sub(windows).max(0);
     // Of one allocation alone nobody says what else is there: another block of its size at the least.
@@ -190,6 +190,7 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Fix> {
     Some(
         Fix::unknown("smaller_blocks", what, how, but)
             .saving(case, windows - part(windows, n), Status::Derived)
+            .by(n)
             .on(places(case, |buffer| buffer.what.is_window()))
             .unless_alone(is_alone),
     )
@@ -213,6 +214,7 @@ fn less_scratch(case: &Case<'_>) -> Option<Fix> {
             "what needs the whole of it at once does not work in pieces",
         )
         .saving(case, scratch - part(scratch, n), Status::Derived)
+        .by(n)
         .on(places(case, is_scratch)),
     )
 }
@@ -330,6 +332,7 @@ fn subcore(case: &Case<'_>) -> Option<Fix> {
             "more copies, each of which must be large enough to be worth its start",
         )
         .saving(case, used.bytes - part(used.bytes, factor), Status::Derived)
+        .by(factor)
         .on((0..case.buffers.len()).collect()),
     )
 }

@@ -33,6 +33,9 @@ pub(crate) struct Fix {
     pub(crate) status: Status,
     /// The buffers that it makes smaller, by their place in the case, so that two cures are not counted for one buffer.
     pub(crate) buffers: Vec<usize>,
+    /// How many times smaller something becomes, or in how many parts it is worked on, over how many devices it is kept; of groups how
+    /// many are in one.
+    pub(crate) times: Option<i64>,
     /// Bytes that are needed with this cure and those above it that are about other buffers.
     pub(crate) together_bytes: Option<i64>,
 }
@@ -71,6 +74,12 @@ impl Fix {
         self.left_bytes = Some(left);
         let slack = used.slack_bytes.saturating_add(case.limit.map_or(0, |limit| limit.slack_bytes));
         self.fits = self.limit_bytes.and_then(|limit| fits(left, limit, slack));
+        self
+    }
+
+    /// With how many times smaller something becomes.
+    pub(crate) fn by(mut self, times: i64) -> Self {
+        self.times = Some(times);
         self
     }
 

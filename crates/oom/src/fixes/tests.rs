@@ -394,3 +394,67 @@ fn logits_are_made_by_chunks_of_tokens_where_an_op_says_that_they_are() {
         assert!(all(&hbm(&message, &held, 24 * GIB, 13 * GIB)).iter().all(|fix| fix.id != "chunked_loss"));
     }
 }
+
+#[test]
+fn a_batch_is_no_loop_where_the_program_has_none() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let value = |layer: usize| Buffer {
+        op_name: format!("jit(step)/jvp(layer_{})/add", layer / 2),
+        ..buffer(What::Temporary, 2 * GIB, "bf16[256,224,224,64]", "add")
+    };
+    let ids = |has_loop: Option<bool>| -> Vec<String> {
+        let held = Holding {
+            buffers: (0..8).map(value).collect(),
+            temporary_bytes: 16 * GIB,
+            has_loop,
+            ..Holding::default()
+        };
+        all(&hbm(&message, &held, 20 * GIB, 16 * GIB)).into_iter().map(|fix| fix.what).collect()
+    };
+    assert!(ids(None)[0].contains("256 trips of a loop"));
+    assert!(ids(Some(true))[0].contains("256 trips of a loop"));
+    let without = ids(Some(false));
+    assert!(without[0].contains("of the forward pass by 4 layers"), "{without:?}");
+    assert!(without.iter().all(|what| !what.contains("trips")));
+}
+
+#[test]
+fn what_a_loop_keeps_is_no_matrix_of_pairs() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let held = Holding {
+        buffers: vec![
+            buffer(What::Temporary, 16 * GIB, "bf16[8192,1024,1024]", "dynamic-update-slice.1"),
+            buffer(What::Temporary, 16 * GIB, "bf16[8192,1024,1024]", "dynamic-update-slice.2"),
+        ],
+        temporary_bytes: 32 * GIB,
+        has_loop: Some(true),
+        ..Holding::default()
+    };
+    let fixes = all(&hbm(&message, &held, 32 * GIB, 15 * GIB));
+    assert_eq!((fixes[0].id, fixes[0].times), ("checkpoint_in_groups", Some(91)));
+    assert!(fixes.iter().all(|fix| fix.id != "blockwise"));
+}
+
+#[test]
+fn f64_is_named_where_a_program_has_it() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let held = |doubles: &[&[i64]]| Holding {
+        buffers: vec![
+            buffer(What::Argument, 2 * GIB, "f64[16384,16384]{1,0:T(8,128)}", "a"),
+            buffer(What::Temporary, 8 * GIB, "f32[8,16384,16384]", "broadcast.1"),
+            buffer(What::Temporary, GIB, "f32[8,512,65536]", "other"),
+        ],
+        argument_bytes: 2 * GIB,
+        temporary_bytes: 9 * GIB,
+        doubles: doubles.iter().map(|extents| extents.to_vec()).collect(),
+        ..Holding::default()
+    };
+    let known = held(&[&[16384, 16384]]);
+    let fixes = all(&hbm(&message, &known, 11 * GIB, 8 * GIB));
+    // Half of the argument, and one of the eight parts of the product.
+    assert_eq!((fixes[0].id, fixes[0].saves_bytes, fixes[0].fits), ("no_f64", Some(8 * GIB), Some(true)));
+    assert_eq!(fixes[0].buffers, [0, 1]);
+    // Without the module only what says f64 itself counts.
+    let alone = held(&[]);
+    assert_eq!(fix(&all(&hbm(&message, &alone, 11 * GIB, 8 * GIB)), "no_f64").saves_bytes, Some(GIB));
+}

@@ -1,7 +1,7 @@
 """Compiles a program of a dump again for a described TPU, as it is and with cures. No device is needed.
 
-One argument, JSON: path (HLO text before optimisation), topology, limit_kib (of scoped VMEM, where a flag set it), tries [{id, kib}]. Each answer is a line of stdout that begins with
-MARK, so that what the compiler prints does not disturb.
+One argument, JSON: path (HLO text before optimisation), topology, limit_kib (of scoped VMEM, where a flag set it), tries [{id, kib, times}], times: how many times smaller, or in how many
+parts. Each answer is a line of stdout that begins with MARK, so that what the compiler prints does not disturb.
 """
 
 import json
@@ -12,6 +12,8 @@ import sys
 MARK = "haloscope-oom-try "
 # A limit that the compiler then finds too small is raised to what it asks for so many times.
 RAISES = 4
+# What does not suffice is halved again so many times.
+HALVES = 3
 # Smaller arguments are not donated: they save nothing.
 LEAST_BYTES = 1 << 20
 
@@ -96,6 +98,27 @@ def sharded(text, parts):
 
     entry = "\n".join(cut(line) for line in rest[start:].split("\n"))
     return head + "\n" + rest[:start] + entry, sorted(given)
+
+
+def with_limit_of_kernels(text, kib):
+    """The text with what kernels themselves say of scoped VMEM raised to a limit in KiB."""
+    size = lambda found: found[1] + str(max(int(found[2]), kib * 1024))
+    return re.sub(r'("scoped_memory_configs":\[\{"memory_space":1,"offset":0,"size":)(\d+)', size, text)
+
+
+# Cures that change the program, by the names of the report: what makes the change, and whether halves of it can be had.
+CHANGES = {
+    "checkpoint": (lambda module, times: checkpoint(module, 1), False),
+    "checkpoint in groups": (checkpoint, False),
+    "blockwise": (blockwise, True),
+    "chunked loss": (chunked_loss, True),
+    "smaller batch": (smaller_batch, True),
+    "smaller blocks": (smaller_blocks, True),
+    "narrower": (lambda module, times: narrower(module), False),
+    "no f64": (lambda module, times: narrower(module), False),
+    "keep sharded": (lambda module, times: keep_sharded(module), False),
+    "fewer buffers": (lambda module, times: fewer_buffers(module), False),
+}
 
 
 def main():
@@ -192,10 +215,28 @@ def main():
                 continue
             what = "arguments %s in %d parts, on as many devices" % (", ".join(map(str, given)), parts)
             said, _ = attempt("shard", what, changed, given_options, parts, True)
+        elif one["id"] in CHANGES:
+            change, is_in_halves = CHANGES[one["id"]]
+            times, said = one.get("times") or 2, None
+            for _ in range(HALVES if is_in_halves else 1):
+                try:
+                    module = Module(text)
+                    what = change(module, times)
+                    changed = module.text()
+                except Cannot as error:
+                    said = said or dict(id=one["id"], verdict="not tried", what="", why="it can't be made in the program of the dump, but in its source: " + str(error))
+                    break
+                except Exception as error:
+                    said = said or dict(id=one["id"], verdict="not tried", what="", why="the program of the dump could not be changed: %s: %s" % (type(error).__name__, first_line(error)))
+                    break
+                said, _ = attempt(one["id"], what, changed, given_options, is_cut=one["id"] == "keep sharded")
+                if said["verdict"] != "does not fit":
+                    break
+                times *= 2
         else:
             kib = one["kib"]
             for _ in range(RAISES):
-                said, error = attempt(one["id"], "xla_tpu_scoped_vmem_limit_kib=%d" % kib, text, limit(kib))
+                said, error = attempt(one["id"], "xla_tpu_scoped_vmem_limit_kib=%d" % kib, with_limit_of_kernels(text, kib), limit(kib))
                 more = raised(error, kib) if said["verdict"] == "does not fit" else None
                 if more is None:
                     break
