@@ -234,6 +234,7 @@ fn all() -> Vec<Stage> {
             .nightly("python3 tests/remote/run.py --bin {bin} --share 0.8")
             .needs(&["program"]),
         Stage::new("captures", Timed, 120, "python3 tests/capture/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
+        Stage::new("oom-changes", Busy, 40, "target/peers/xprof/bin/python tests/oom/changes.py").needs(&["xprof-packages"]),
         Stage::new("runs", Timed, 120, "python3 tests/run/run.py --bin {bin} --python target/peers/xprof/bin/python")
             .needs(&["program", "xprof-packages"]),
         Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")

@@ -96,8 +96,11 @@ fn raise_limit(case: &Case<'_>) -> Option<Fix> {
             "nothing: the limit was set below the default, and the code is XLA's own",
         )
     };
-    let low =
-        if is_low || !is_kernel(case) { "; the limit is none of the defaults: a flag set it" } else { "" };
+    let low = match (is_kernel(case), is_low) {
+        (false, _) => "; the limit is none of the defaults: a flag set it",
+        (true, true) => "; the limit is none of the defaults: a flag or the kernel's vmem_limit_bytes set it",
+        (true, false) => "",
+    };
     let what = format!("let the stack take {} of VMEM ({words}{low})", size(used.bytes));
     let mut fix = Fix::unknown("raise_limit", what, how, but);
     fix.status = Status::Derived;
