@@ -101,7 +101,7 @@ fn cures_are_tried_in_a_python_and_those_that_need_an_edit_are_not() {
         say(r#"{"id":"shard","verdict":"does not fit","what":"in 4 parts","why":"RESOURCE_EXHAUSTED"}"#);
     let good = python(
         "good",
-        &format!("case \"$3\" in *v5e:2x2*) ;; *) exit 1;; esac\necho noise\n{ready}{fails}{donate}{shard}"),
+        &format!("case \"$2\" in *v5e:2x2*) ;; *) exit 1;; esac\necho noise\n{ready}{fails}{donate}{shard}"),
     );
     let asked = process(&["oom", TEXT, "--dump", dump, "--try", "--python", &good, "--format", "json"]);
     assert_eq!(asked.code, 0, "{}", asked.stderr);
