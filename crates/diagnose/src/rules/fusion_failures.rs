@@ -46,7 +46,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let (gaps, _) = fusion_gaps::find(module, &Executions::new(module));
         let name = |index| module.instruction(index).name.as_str();
         // How often the consumer really ran says more than the program's text.
-        let could_fuse = gaps.iter().filter(|gap| FUSIBLE.contains(&gap.blocked_by));
+        let could_fuse = gaps.iter().filter(|gap| gap.could_fuse());
         for gap in could_fuse.take(LOOKED_AT) {
             let consumer = name(gap.consumer);
             let Some(op) = op_of(evidence, id, consumer) else { continue };
@@ -97,8 +97,6 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::found(said, vec![finding])
 }
 
-/// What may stand between two ops that another program would have as one. Other obstacles lie in what is computed.
-const FUSIBLE: [&str; 4] = ["not told", "different loops", "different layouts", "control dependency"];
 /// The pairs of a program with the most traffic that are looked at.
 const LOOKED_AT: usize = 50;
 

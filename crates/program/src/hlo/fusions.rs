@@ -63,7 +63,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         count("fusions", "Fusions", fused, "Fusion instructions outside of other fusions."),
         count("fused_instructions", "Instructions inside", inside as u64, "Instructions in bodies of fusions, parameters not counted."),
         count("unfused_pairs", "Pairs left unfused", gaps.len() as u64, "Pairs of instructions that compilers fuse, or that border on a kernel, with a value in main memory between them."),
-        count("pairs_elsewhere", "Pairs in other memories", elsewhere as u64, "Such pairs whose value lies in the core's own memory, which costs no traffic."),
+        count("pairs_elsewhere", "Pairs in other memories", elsewhere.len() as u64, "Such pairs whose value lies in the core's own memory, which costs no traffic."),
         Value::new(
             "unfused_value_bytes",
             "Values between them",
