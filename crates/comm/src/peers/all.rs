@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, Known, Message, USUAL_ALL};
+use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, HOP, Known, Message, USUAL_ALL};
 use super::uncaptured::{Uncaptured, contradiction};
 use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median};
 
@@ -22,8 +22,14 @@ const ALL_SHARE: f64 = 0.02;
 /// the slice take part.
 const ALONE_SHARE: f64 = 0.05;
 const ALONE_MOST: f64 = 5.0;
-/// What goes over one link.
-const HOP: &str = "collective-permute";
+/// Small messages are known by their way only, a rule of thumb: links are slow where they take so many times as long as that and their bytes
+/// together, ...
+const SLOW_SMALL: f64 = 3.0;
+/// ... and so many different ones, with this part of their time, take this many times as long each: a late member makes wait what comes
+/// first behind its work, and not all.
+const FEWEST_SMALL: usize = 4;
+const MOST_SMALL: f64 = 0.8;
+const EACH_SMALL: f64 = 2.0;
 /// Those of all chips say it for all where they have this part of the time.
 const MOST: f64 = 0.5;
 
@@ -42,6 +48,8 @@ pub struct SlowAll {
     pub beside: Option<f64>,
     /// How many members of their groups were captured, of how many.
     pub captured: (usize, u64),
+    /// Where they are small: what an execution takes and should take, means over them, picoseconds.
+    pub small: Option<(f64, f64)>,
 }
 
 impl Peers<'_> {
@@ -67,6 +75,30 @@ impl Peers<'_> {
         }
         if links.is_empty() && links.uncaptured.is_none() {
             self.find_alone(&large, known, all_ps, could, links);
+        }
+        if links.is_empty() && links.uncaptured.is_none() && (large.is_empty() || slower(&large) > WELL) {
+            self.find_small(known, all_ps, could, links);
+        }
+    }
+
+    /// Whether links are slow by collectives whose messages are small, as a decoder has them: by the way that these go, all alike.
+    fn find_small(&self, known: &BTreeMap<Op, Known>, all_ps: f64, could: f64, links: &mut SlowLinks) {
+        let is_meant =
+            |one: &Known| one.members >= 2 && !one.is_fused && one.kind != HOP && one.is_small(could);
+        let mut small: Vec<Large<'_>> = Vec::new();
+        for op in self.lengths.keys().filter(|op| !self.asynchronous.contains(op)) {
+            let Some((op, one)) = known.get_key_value(op).filter(|(_, one)| is_meant(one)) else { continue };
+            small.extend(self.measured(op, one, could).filter(|measured| measured.sum_ps > 0.0));
+        }
+        let is_long = |one: &Large<'_>| one.sum_ps >= EACH_SMALL * one.expected_ps;
+        let long: Vec<Large<'_>> = small.iter().copied().filter(is_long).collect();
+        let (_, time_ps) = rate_of(&small);
+        if long.len() >= FEWEST_SMALL
+            && rate_of(&long).1 >= MOST_SMALL * time_ps
+            && time_ps >= ALONE_SHARE * all_ps
+            && slower(&small) >= SLOW_SMALL
+        {
+            self.slow_all(&small, (known, could), all_ps, None, links);
         }
     }
 
@@ -245,6 +277,7 @@ impl Peers<'_> {
             could * large.iter().map(|one| one.known.reachable()).fold(f64::INFINITY, f64::min).min(1.0),
         );
         let quickest = self.quickest_beside(known);
+        let is_small = large.iter().all(|one| one.known.is_small(could));
         for op in self.lengths.keys() {
             let Some((op, one)) = known.get_key_value(op) else { continue };
             let Some(expected_ps) = one.expected_ps(could) else { continue };
@@ -256,6 +289,10 @@ impl Peers<'_> {
             let counts = |members: &[u32]| members.len() > 1 || (is_asynchronous && one.kind == HOP);
             for (members, own) in self.lengths.get(op).into_iter().flatten().filter(|(m, _)| counts(m)) {
                 let time_ps = median(own).max(1.0);
+                // What is not far from what it should take shows no slow link: the way of a small message is known roughly.
+                if is_small && is_asynchronous && time_ps < EACH_SMALL * expected_ps {
+                    continue;
+                }
                 // What goes on beside others may wait for them on its way: no more is known than how slow the links are, and that others
                 // which send the same wait for less.
                 let least = if is_asynchronous {
@@ -271,8 +308,13 @@ impl Peers<'_> {
             }
         }
         let kinds = kinds.into_iter().collect();
-        links.all =
-            Some(SlowAll { rate, could: could_of, ops, kinds, beside, captured: self.captured(large) });
+        let small = is_small.then(|| {
+            let runs: f64 = large.iter().map(|one| one.sum_ps / one.time_ps.max(1.0)).sum();
+            let expected_ps: f64 = large.iter().map(|one| one.expected_ps).sum();
+            (time_all / runs.max(1.0), expected_ps / runs.max(1.0))
+        });
+        let captured = self.captured(large);
+        links.all = Some(SlowAll { rate, could: could_of, ops, kinds, beside, captured, small });
     }
 }
 

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::all::{WELL, rate_of, slower};
 use super::known::{Known, USUAL_ALL};
-use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median};
+use super::{Large, Members, Op, Peers, SLOW_ALL, SlowLinks, median};
+use haloscope_time::stats::quantile;
 
 /// An axis is slow if its collectives take so many times as long as those of another do, each held against what it should take. Where groups
 /// of as many members do the same along both that is enough; else they also take longer than along a line of chips, which has half of
@@ -16,6 +17,10 @@ const SLOW_AXIS: f64 = 1.8;
 /// So many times where more may be by design: two members have one link between them and no ring, which makes two; hops and exchanges
 /// use links in other ways than rings do; nobody knows what links carry.
 const SLOW_AXIS_UNLIKE: f64 = 2.5;
+/// Of groups of which one member each was captured nobody knows when the last one comes: the quickest tenth of the executions wait least, and
+/// groups have to take as long as each other within this factor, for a late member holds up its own group only.
+const QUICK: f64 = 0.1;
+const GROUPS_ALIKE: f64 = 1.3;
 /// Axes that take less than this share of the time say little,
 const AXIS_SHARE: f64 = 0.005;
 /// and so do collectives of one way with less than this part of their axis's time.
@@ -66,6 +71,8 @@ struct Along<'k> {
     axis: &'k str,
     way: Way,
     large: Vec<Large<'k>>,
+    /// One member of each group was captured, so that waits for the others are in what they take.
+    is_alone: bool,
 }
 
 impl Along<'_> {
@@ -90,6 +97,7 @@ impl Along<'_> {
     fn slower_than(&self, other: &Along<'_>, is_known: bool) -> Option<f64> {
         let is_same_way = self.way == other.way;
         let is_alike = is_same_way
+            && !self.is_alone
             && self.members() > 2
             && self.members() == other.members()
             && !self.kinds().is_disjoint(&other.kinds());
@@ -109,6 +117,19 @@ impl Along<'_> {
     fn usual(&self, of_alike: bool) -> f64 {
         if of_alike { self.slower() } else { self.slower().max(USUAL_ALL) }
     }
+}
+
+/// What the quickest executions take in each of these groups, picoseconds, where there are several groups and these agree.
+fn quick_alike<'l>(groups: impl Iterator<Item = &'l [f64]>) -> Option<Vec<f64>> {
+    let quick = |own: &[f64]| {
+        let mut sorted = own.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        quantile(&sorted, QUICK)
+    };
+    let all: Vec<f64> = groups.map(quick).collect();
+    let (least, most) =
+        (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max));
+    (all.len() > 1 && most <= GROUPS_ALIKE * least).then_some(all)
 }
 
 impl Peers<'_> {
@@ -172,37 +193,41 @@ impl Peers<'_> {
         let measured = plain.filter_map(|(op, one)| {
             let slow = links.factors.get(op);
             let groups = self.lengths.get(op)?;
-            let usual: Vec<&Vec<f64>> = groups
-                .iter()
-                .filter(|(m, own)| m.len() > 1 && !own.is_empty() && slow.is_none_or(|s| !s.contains_key(*m)))
-                .map(|(_, own)| own)
-                .collect();
-            let lengths: Vec<f64> = usual.iter().flat_map(|own| own.iter().copied()).collect();
+            let counts = |group: &Members| slow.is_none_or(|slow| !slow.contains_key(group));
+            let usual = groups.iter().filter(|(m, own)| !own.is_empty() && counts(m));
+            let (several, single): (Vec<_>, Vec<_>) = usual.partition(|(members, _)| members.len() > 1);
+            let is_alone = several.is_empty();
+            let lengths: Vec<f64> = if is_alone {
+                quick_alike(single.iter().map(|(_, own)| own.as_slice()))?
+            } else {
+                several.iter().flat_map(|(_, own)| own.iter().copied()).collect()
+            };
             let time_ps = median(&lengths);
-            let runs = lengths.len() as f64 / usual.len().max(1) as f64;
+            let own = if is_alone { &single } else { &several };
+            let runs = own.iter().map(|(_, own)| own.len()).sum::<usize>() as f64 / own.len().max(1) as f64;
             let is_told = !lengths.is_empty() && time_ps > 0.0 && one.is_large(time_ps, could);
-            is_told.then_some((op, one, one.moved()?, time_ps, runs))
+            is_told.then_some((op, one, one.moved()?, time_ps, runs, is_alone))
         });
         let measured: Vec<_> = measured.collect();
         // Where nobody knows what links carry, they are held against what carries most.
         let most = || {
-            let rates = measured.iter().map(|(_, one, moved, ps, _)| moved / one.reachable() / (ps / 1e12));
+            let rates = measured.iter().map(|(_, one, moved, ps, ..)| moved / one.reachable() / (ps / 1e12));
             rates.fold(0.0, f64::max) / USUAL_ALL
         };
         let could = could.unwrap_or_else(most);
-        let mut ways: BTreeMap<(&str, Way), Vec<Large<'k>>> = BTreeMap::new();
-        for (op, known, moved, time_ps, runs) in measured {
+        let mut ways: BTreeMap<(&str, Way, bool), Vec<Large<'k>>> = BTreeMap::new();
+        for (op, known, moved, time_ps, runs, is_alone) in measured {
             let Some(expected_ps) = known.expected_ps(could) else { continue };
             let (moved, sum_ps, expected_ps) = (moved * runs, time_ps * runs, expected_ps * runs);
             let large = Large { op, known, moved, time_ps, sum_ps, expected_ps };
-            ways.entry((&known.axis, Way::of(&known.kind))).or_default().push(large);
+            ways.entry((&known.axis, Way::of(&known.kind), is_alone)).or_default().push(large);
         }
-        let along = |((axis, way), mut large): ((&'k str, Way), Vec<Large<'k>>)| {
+        let along = |((axis, way, is_alone), mut large): ((&'k str, Way, bool), Vec<Large<'k>>)| {
             // What computes as well takes as long as that.
             if large.iter().any(|one| !one.known.is_fused) {
                 large.retain(|one| !one.known.is_fused);
             }
-            Along { axis, way, large }
+            Along { axis, way, large, is_alone }
         };
         ways.into_iter().map(along).collect()
     }
@@ -271,5 +296,20 @@ impl Peers<'_> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quick_alike;
+
+    #[test]
+    fn groups_of_which_one_member_was_captured_tell_where_they_agree() {
+        // Waits make single executions long.
+        let (own, other) = ([100.0, 140.0, 300.0, 100.0], [110.0, 110.0, 120.0, 500.0]);
+        assert_eq!(quick_alike([&own[..], &other].into_iter()), Some(vec![100.0, 110.0]));
+        // A late member holds up its own group; one group has none to be held against.
+        assert_eq!(quick_alike([&own[..], &[140.0; 4]].into_iter()), None);
+        assert_eq!(quick_alike([&own[..]].into_iter()), None);
     }
 }

@@ -18,8 +18,12 @@ pub(super) const BANDWIDTH_PS: f64 = 50e6;
 pub(super) const BANDWIDTH_OF_BYTES_PS: f64 = 20e6;
 /// What large messages reach of what links can carry: 80 to 95% (JAX's scaling book measures 95% from 10 MB on).
 pub(super) const USUAL_ALL: f64 = 0.85;
-/// A message goes on from chip to chip, as often as a square of all members is long and wide, picoseconds each time.
+/// A message goes on from chip to chip, as often as a square of all members is long and wide, picoseconds each time (JAX's scaling book: about
+/// a microsecond a hop).
 const HOP_PS: f64 = 1e6;
+
+/// What goes over one link.
+pub(super) const HOP: &str = "collective-permute";
 
 /// What a collective sends: its kind, axis, members and bytes over the links of a device.
 pub(super) type Message<'k> = (&'k str, &'k str, u64, u64);
@@ -90,7 +94,7 @@ impl Known {
     pub(super) fn reachable(&self) -> f64 {
         let members = self.members.max(1);
         match self.kind.as_str() {
-            "collective-permute" => 0.5,
+            HOP => 0.5,
             kind if kind.contains("all-to-all") => {
                 let ring = 4.0 / members as f64;
                 let side = 1_u64 << u64::from(members.next_power_of_two().ilog2()).div_ceil(2);
@@ -106,9 +110,9 @@ impl Known {
         Some(self.moved()? / (could * self.reachable()) * 1e12)
     }
 
-    /// How long its message goes from chip to chip, picoseconds.
+    /// How long its message goes from chip to chip, picoseconds: of a permute one way, and no further than to the next.
     pub(super) fn latency_ps(&self) -> f64 {
-        2.0 * HOP_PS * (self.members.max(1) as f64).sqrt()
+        if self.kind == HOP { HOP_PS } else { 2.0 * HOP_PS * (self.members.max(1) as f64).sqrt() }
     }
 
     /// What an execution should take where the two links of an axis carry so much, bytes a second: picoseconds.
@@ -124,6 +128,11 @@ impl Known {
             Some(bytes_ps) => bytes_ps >= BANDWIDTH_OF_BYTES_PS && time_ps >= bytes_ps.min(BANDWIDTH_PS),
             None => time_ps >= BANDWIDTH_PS,
         }
+    }
+
+    /// Whether its way takes longer than its bytes, where the two links of an axis could carry so much, bytes a second.
+    pub(super) fn is_small(&self, could: f64) -> bool {
+        self.bytes_ps(could).is_some_and(|ps| ps < self.latency_ps())
     }
 
     /// Whether these are all of its members.

@@ -127,16 +127,37 @@ fn words_of_axis(axis: &SlowAxis, of_peak: &dyn Fn(f64) -> String) -> (String, S
     (
         format!("The links along {} are slow: {claim}", axis.name),
         format!(
-            "bus bandwidth of large synchronous collectives ({}){own_rate}{}, {other}{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known",
+            "bus bandwidth of large synchronous collectives ({}){own_rate}{}, {other}{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known{}",
             axis.kinds.join(", "),
             of_peak(axis.rate),
-            of_peak(axis.best.1)
+            of_peak(axis.best.1),
+            if axis.is_captured {
+                ""
+            } else {
+                "; not all members of its groups were captured: one in each that comes late looks alike"
+            }
         ),
     )
 }
 
 fn words_of_all(links: &SlowLinks) -> (String, String) {
     let Some(all) = &links.all else { return ("No link is slow".into(), String::new()) };
+    if let Some((time_ps, expected_ps)) = all.small {
+        return (
+            format!(
+                "Collectives are slow on all links: small messages take {} each, {:.1} times as long as their way from chip to chip and their bytes should",
+                units::duration_ps(time_ps),
+                time_ps / expected_ps.max(1.0)
+            ),
+            format!(
+                "{} ({}) from the arrival of the last member on, against {} at a microsecond for each chip on the way; all are slow alike, so that one slow link or all of them may be why{}",
+                counted(all.ops as u64, "small op"),
+                all.kinds.join(", "),
+                units::duration_ps(expected_ps),
+                of_captured(all.captured)
+            ),
+        );
+    }
     let claim = match (all.beside, all.kinds.first()) {
         (Some(beside), Some(kind)) => format!(
             "Collectives of one kind are slow: large {kind} ops carry {}, {} of what they can over the two links of an axis, others {}; 80% to 95% is usual",
@@ -157,16 +178,18 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
             counted(all.ops as u64, "large op"),
             all.kinds.join(", "),
             rate(all.could),
-            if (all.captured.0 as u64) < all.captured.1 {
-                format!(
-                    "; {} of {} members were captured: one of the others that comes late looks alike",
-                    all.captured.0, all.captured.1
-                )
-            } else {
-                String::new()
-            },
+            of_captured(all.captured),
         ),
     )
+}
+
+/// What is to be known where so many members of so many were captured.
+fn of_captured((captured, of): (usize, u64)) -> String {
+    if (captured as u64) < of {
+        format!("; {captured} of {of} members were captured: one of the others that comes late looks alike")
+    } else {
+        String::new()
+    }
 }
 
 #[cfg(test)]
@@ -298,6 +321,23 @@ mod tests {
         for near in near {
             assert_eq!(near.verdict, Verdict::Clear, "{near:?}");
         }
+    }
+
+    #[test]
+    fn small_messages_that_are_all_slow_are_told_by_their_way() {
+        let mut small = super::SlowLinks::default();
+        small.all = Some(haloscope_comm::peers::SlowAll {
+            rate: 1e6,
+            could: 100e9,
+            ops: 5,
+            kinds: vec!["all-reduce".into()],
+            beside: None,
+            captured: (4, 8),
+            small: Some((24e6, 6e6)),
+        });
+        let (claim, evidence) = super::words_of_all(&small);
+        assert!(claim.contains("small messages take 24.00 us each, 4.0 times as long as"), "{claim}");
+        assert!(evidence.contains("against 6.000 us") && evidence.contains("4 of 8 members"), "{evidence}");
     }
 
     #[test]
