@@ -1,6 +1,6 @@
 //! Whether all ops that one limit binds are as slow as each other: then it is not the ops, but what they have in common.
 
-use haloscope_hlo::ElementType;
+use haloscope_hlo::{ElementType, Matmul};
 use haloscope_profile::chips;
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op;
@@ -22,6 +22,27 @@ pub(crate) struct Uniform {
     pub agreeing: f64,
     /// The share of the active window that they have.
     pub share: f64,
+    /// How far they can fill what limits them.
+    pub fill: Fill,
+}
+
+/// How far ops fill the matrix unit, a share of it, where nobody knows which of two operands it holds: a convolution that holds its kernel
+/// pads its features, one that holds its patches does not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fill {
+    /// With the operand that fills it less.
+    pub least: f64,
+    /// With the other one.
+    pub most: f64,
+}
+
+impl Fill {
+    const WHOLE: Self = Self { least: 1.0, most: 1.0 };
+
+    /// What holds for both: as little as either may fill, as much as either may.
+    fn and(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
 }
 
 /// What is said where ops do not tell.
@@ -61,6 +82,10 @@ const BEST: f64 = 0.15;
 /// A product whose sides are at least this long fills the matrix unit well. Of a convolution, done as one product of patches and
 /// kernels, the patches and what is summed over have to be so long, and its features whole matrix units.
 const LARGE: u64 = 1024;
+/// A convolution whose features are no whole matrix units is judged by what it can fill ([`Fill`]), from this part of a unit on, and where
+/// what is summed over is so many units long.
+const FEATURES: f64 = 0.5;
+const SUMMED: u64 = 4;
 
 /// An op with what limits it.
 struct One {
@@ -68,6 +93,7 @@ struct One {
     time_ps: f64,
     /// Whether what was counted of it is what it does.
     is_sure: bool,
+    fill: Fill,
 }
 
 impl<'p> Evidence<'p> {
@@ -82,12 +108,16 @@ impl<'p> Evidence<'p> {
     }
 
     /// What ops reach that clearly nothing but this limit binds. Of the bytes of slices and of updates in place it is not sure
-    /// that all are moved: such ops are looked at where there are too few others, and have to be more.
+    /// that all are moved: such ops are looked at where there are too few others, and have to be more. So are convolutions whose
+    /// features are no whole matrix units where there are too few others.
     pub(crate) fn reached(&self, roof: Roof) -> Reached {
         let all: Vec<One> = self.bound().filter_map(|(op, limits)| self.one(op, &limits, roof)).collect();
-        let sure = self.alike(all.iter().filter(|one| one.is_sure), FEWEST, roof);
-        match sure {
-            Reached::Few(_) => self.alike(all.iter(), FEWEST_UNSURE, roof),
+        let sure = all.iter().filter(|one| one.is_sure && one.fill == Fill::WHOLE);
+        match self.alike(sure, FEWEST, roof) {
+            Reached::Few(_) => {
+                let fewest = if all.iter().all(|one| one.is_sure) { FEWEST } else { FEWEST_UNSURE };
+                self.alike(all.iter(), fewest, roof)
+            }
             told => told,
         }
     }
@@ -117,7 +147,8 @@ impl<'p> Evidence<'p> {
         if alike.len() < fewest || agreeing < MOST {
             return Reached::Mixed(seen);
         }
-        Reached::Alike(Uniform { reached, ops: all.len(), agreeing, share })
+        let fill = alike.iter().map(|one| one.fill).reduce(Fill::and).unwrap_or(Fill::WHOLE);
+        Reached::Alike(Uniform { reached, ops: all.len(), agreeing, share, fill })
     }
 
     /// The rate of HBM that ops of this run reach which nothing else binds, as a share of the peak; `None` where they do not agree.
@@ -158,46 +189,59 @@ impl<'p> Evidence<'p> {
         if !is_long || own <= 0.0 || !is_clear {
             return None;
         }
-        let (is_meant, is_sure) = match roof {
+        let (fill, is_sure) = match roof {
             Roof::Hbm => {
                 let streams = op.hbm_bytes.unwrap_or(0.0) / runs >= STREAMS_BYTES;
-                (streams && !is_irregular(&op.meta.category), !self.slices_or_is_called_so(op))
+                let is_meant = streams && !is_irregular(&op.meta.category);
+                (is_meant.then_some(Fill::WHOLE)?, !self.slices_or_is_called_so(op))
             }
-            Roof::Matrix => (self.is_large_product(op), true),
-            _ => (false, false),
+            Roof::Matrix => {
+                // Its FLOPs are known; how far it can fill the unit has bounds.
+                (self.fill_of_large(op)?, true)
+            }
+            _ => return None,
         };
         // More than all of a limit says that what was counted is wrong.
         let reached = own / time_ps;
-        (is_meant && reached <= MOST_OF_PEAK).then_some(One { reached, time_ps, is_sure })
+        (reached <= MOST_OF_PEAK).then_some(One { reached, time_ps, is_sure, fill })
     }
 
     fn slices_or_is_called_so(&self, op: &Op<'_>) -> bool {
         self.slices(op).unwrap_or_else(|| op.meta.name.contains("slice"))
     }
 
-    /// Whether an op is one product of 16-bit operands or narrower whose sides are long, or a convolution that fills the matrix
-    /// unit as well as such a one.
-    fn is_large_product(&self, op: &Op<'_>) -> bool {
+    /// How far an op fills the matrix unit that is one product of 16-bit operands or narrower whose sides are long, or a convolution that
+    /// can be done as such a one; `None` of others.
+    fn fill_of_large(&self, op: &Op<'_>) -> Option<Fill> {
         let is_narrow = |lhs: ElementType, rhs: ElementType| {
             [lhs, rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16))
         };
         if op.meta.category.contains("custom") {
-            return false;
+            return None;
         }
         let products = self.products(op);
         let is_large = |edge: u64| edge >= LARGE;
         if !products.is_empty() {
-            return products.iter().all(|one| {
+            let is_meant = products.iter().all(|one| {
                 is_narrow(one.lhs, one.rhs) && is_large(one.m) && is_large(one.n) && is_large(one.k / 2)
             });
+            return is_meant.then_some(Fill::WHOLE);
         }
-        let edge = self.selection.devices.first().and_then(|device| chips::tpu(&device.type_name));
-        let Some(edge) = edge.map(|chip| chip.matrix_edge) else { return false };
-        let convolutions = self.convolutions(op);
-        !convolutions.is_empty()
-            && convolutions.iter().all(|one| {
-                let is_filled = one.n.is_multiple_of(edge) && is_large(one.k) && is_large(one.m);
-                is_narrow(one.lhs, one.rhs) && is_filled
-            })
+        let device = self.selection.devices.first()?;
+        let edge = chips::tpu(&device.type_name)?.matrix_edge;
+        let fill = |one: &Matmul| {
+            if !is_narrow(one.lhs, one.rhs) || !is_large(one.m) {
+                return None;
+            }
+            let part = |extent: u64| Some(extent as f64 / extent.checked_next_multiple_of(edge)? as f64);
+            let (features, summed) = (part(one.n)?, part(one.k)?);
+            if features >= 1.0 {
+                return is_large(one.k).then_some(Fill::WHOLE);
+            }
+            let is_meant = features >= FEATURES && one.k >= SUMMED * edge;
+            is_meant.then_some(Fill { least: features * summed, most: summed })
+        };
+        let fills: Option<Vec<Fill>> = self.convolutions(op).iter().map(fill).collect();
+        fills?.into_iter().reduce(Fill::and)
     }
 }
