@@ -54,7 +54,7 @@ def run(text, arguments):
 
 
 def largest(text):
-    """Elements of the largest array of a program, and how many values have as many."""
+    """Elements of the largest array of a program."""
     module = Module(text)
     arrays = lambda shape: sum((arrays(part) for part in shape.parts), []) if hasattr(shape, "parts") else [shape.count()] if hasattr(shape, "count") else []
     ops = [op for own in module.reached() for op in own.ops.values() if op.code not in ("parameter", "tuple", "get-tuple-element", "constant")]

@@ -214,9 +214,8 @@ class Computation:
 
     def sweep(self):
         """Leaves out what nothing uses."""
-        alive, stack = set(), [self.root]
-        stack += [op.name for op in self.ops.values() if op.code == "parameter" or "side_effect=true" in op.attrs.get("custom_call_has_side_effect", "")]
-        stack += [op.name for op in self.ops.values() if op.attrs.get("custom_call_has_side_effect") == "true" or op.code in ("send", "recv", "infeed", "outfeed")]
+        acts = lambda op: op.code in ACTS or op.attrs.get("custom_call_has_side_effect") == "true"
+        alive, stack = set(), [self.root] + [op.name for op in self.ops.values() if acts(op)]
         while stack:
             name = stack.pop()
             if name not in alive:
@@ -225,6 +224,8 @@ class Computation:
         self.ops = {name: op for name, op in self.ops.items() if name in alive}
 
 
+# What stays though nothing uses it.
+ACTS = ("parameter", "send", "recv", "send-done", "recv-done", "infeed", "outfeed")
 CALLED = ("to_apply", "body", "condition", "calls", "true_computation", "false_computation", "comparator", "select", "scatter")
 
 
@@ -245,14 +246,13 @@ class Module:
             elif line.strip():
                 op, is_root = read_op(line)
                 own.add(op)
-                own.root = op.name if is_root or own.root is None else own.root
                 if is_root:
                     own.root = op.name
         self.entry = next((c for c in self.all.values() if c.is_entry), None)
         if self.entry is None:
             raise Cannot("the HLO text has no entry computation")
         for own in self.all.values():
-            own.root = own.root if own.root in own.ops else list(own.ops)[-1]
+            own.root = own.root or list(own.ops)[-1]
         self.inline()
         self.all = {own.name: own for own in self.reached()}
 

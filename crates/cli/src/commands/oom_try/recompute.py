@@ -304,7 +304,7 @@ def recompute(module, one, two, group):
     for k, (m, _) in dropped.items():
         one.blank(k)
         two.blank(m)
-    size = ", from what each of %d trips begins with" % n if group == 1 else ", from what each %d-th of %d trips begins with, %d trips at a time" % (group, n, group)
+    size = ", from what each of %d trips begins with" % n if group == 1 else ", %d trips at a time, from what the first of them begins with" % group
     return "%d values that a loop keeps for each trip are computed again%s" % (len(dropped), size)
 
 
