@@ -81,6 +81,14 @@ MODELS |= {
     "dec8p": dict(model="decode", topology="v5p:2x2x2", params=dict(
         layers=4, d=3072, heads=24, kv_heads=8, ff=8192, vocab=32000, batch=16, ctx=2048, steps=6, tp=8)),
 }
+# A decoder whose messages are all small, convolutions that do not fill a matrix unit, experts on slow chips.
+MODELS |= {
+    "decf": dict(model="decode", topology="v5e:2x4", params=dict(
+        layers=5, d=2560, heads=24, kv_heads=8, ff=7680, vocab=32000, batch=8, ctx=4096, steps=5, tp=8)),
+    "cnnf": dict(model="cnn_dp", topology="v5p:2x2x1", params=dict(blocks=4, width=96, img=96, classes=500, batch=128, dp=4)),
+    "moef": dict(model="moe_train", topology="v5e:2x4", params=dict(
+        layers=2, d=1280, ff=2560, experts=16, heads=10, vocab=20000, batch=16, seq=768, ep=8, cap=2.0)),
+}
 # These are noisier and have slower loaders.
 NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
 
@@ -142,6 +150,11 @@ DRAWN = {
     "moe_v5e8": base("v5e", "moe8e", 2, 4, 12),
     "cnn_v6e4": base("v6e", "cnn4", 1, 4, 18) | NOISY,
     "decode_v5p8": base("v5p", "dec8p", 2, 4, 11, 4),
+    "decode_v5e8": base("v5e", "decf", 2, 4, 13, 2) | dict(noise=0.017),
+    "decode_v6e8": base("v6e", "decf", 1, 8, 15) | NOISY,
+    "cnn_v5p4": base("v5p", "cnnf", 1, 4, 25) | dict(noise=0.017),
+    "cnn_v4": base("v4", "cnnf", 1, 4, 20, 2),
+    "moe_v5e8_1": base("v5e", "moef", 2, 4, 13, 1),
 }
 BASES |= LATER | NEWEST | DRAWN
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
@@ -396,6 +409,28 @@ KINDS += [
     more("slow convolutions and products", (1.8,), ("cnn_v6e4",)),
     kind("slow chip", ("straggler",), (1.15, 1.35), ("dense_v6e8_tp", "cnn_v6e4", "decode_v5p8"), slow_chip(2), lambda s, x: "TPU:2"),
     more("slow collectives", (3.0, 5.0), ("dense_v6e8_tp", "moe_v5e8", "decode_v5p8"), ALL_COLLECTIVES),
+]
+
+KINDS += [
+    more("HBM slower", (0.55,), ("cnn_v5p4",)),
+    more("a host late at random", (0.008,), ("moe_v5e8_1",)),
+    more("a slow op", (4.0,), ("decode_v5e8",), lambda s, x: dict(inject={"lm_head|sample": x})),
+    more("a slow op", (3.0,), ("moe_v5e8_1",), lambda s, x: dict(inject={"combine": x})),
+    more("experts out of balance", (1.3,), ("moe_v5e8_1",), lambda s, x: dict(device_inject={"4": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "w-1"),
+    more("late input of one host", (0.003,), ("moe_v5e8_1",)),
+    more("late input of one host", (0.009,), ("decode_v5e8",)),
+    more("recompilation", (0.25,), ("cnn_v4", "cnn_v5p4")),
+    more("slow chip", (1.12,), ("decode_v6e8",), slow_chip(1)) | dict(what=lambda s, x: "TPU:1"),
+    more("slow chip not captured", (1.35, 1.7), ("decode_v5e8",), slow_chip(3)),
+    more("slow collectives", (4.0,), ("decode_v5e8",), ALL_COLLECTIVES),
+    more("slow convolutions and products", (2.0,), ("cnn_v4",)),
+    more("slow exchange of experts", (3.5,), ("moe_v5e8_1",)),
+    more("slow from a step on", (1.35,), ("moe_v5e8_1",)),
+    more("slow host", (1.8,), ("moe_v5e8_1",)),
+    more("slow input", (0.015,), ("decode_v5e8",)),
+    more("stall every few steps", (0.03,), ("cnn_v5p4",), every(4, "flush_metrics")) | dict(what=lambda s, x: "flush_metrics"),
+    more("stall every few steps", (0.005,), ("moe_v5e8_1",), every(4, "flush_metrics")) | dict(what=lambda s, x: "flush_metrics"),
 ]
 
 # Seeds of runs without a fault; each is held against the first of its base (A/A).
