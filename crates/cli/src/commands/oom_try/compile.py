@@ -14,6 +14,8 @@ MARK = "haloscope-oom-try "
 RAISES = 4
 # What does not suffice is halved again so many times.
 HALVES = 3
+# So many arguments are named.
+SHOWN = 8
 # Smaller arguments are not donated: they save nothing.
 LEAST_BYTES = 1 << 20
 
@@ -28,6 +30,12 @@ def first_line(error):
     if scoped:
         lines = [lines[0], scoped[0]]
     return " ".join(lines[:2])[:600] if lines else type(error).__name__
+
+
+def listed(numbers):
+    """Some of the numbers in words, and how many more there are."""
+    shown = ", ".join(map(str, numbers[:SHOWN]))
+    return shown if len(numbers) <= SHOWN else "%s and %d more" % (shown, len(numbers) - SHOWN)
 
 
 def raised(error, kib):
@@ -71,7 +79,7 @@ def donated(text, computation):
     changed = text.replace(", entry_computation_layout=", ", input_output_alias={ %s }, entry_computation_layout=" % alias, 1)
     if changed == text:
         return None
-    return changed, "argument " + ", ".join(str(number) for _, number in pairs)
+    return changed, "argument " + listed([number for _, number in pairs])
 
 
 def sharded(text, parts):
@@ -213,7 +221,7 @@ def main():
             if not given:
                 say(id="shard", verdict="not tried", what="", why="no argument that is whole on each device can be cut into %d" % parts)
                 continue
-            what = "arguments %s in %d parts, on as many devices" % (", ".join(map(str, given)), parts)
+            what = "arguments %s in %d parts, on as many devices" % (listed(given), parts)
             said, _ = attempt("shard", what, changed, given_options, parts, True)
         elif one["id"] in CHANGES:
             change, is_in_halves = CHANGES[one["id"]]
