@@ -101,7 +101,10 @@ fn held(program: &Program, text: &str, write: bool) -> Result<()> {
     if old != text {
         let first = old.lines().zip(text.lines()).position(|(a, b)| a != b);
         let line = first.unwrap_or_else(|| old.lines().count().min(text.lines().count())) + 1;
-        bail!("{} is stale from line {line} on; rewrite it with: cargo xtask licenses --write", program.place);
+        bail!(
+            "{} is stale from line {line} on; rewrite it with: cargo xtask licenses --write",
+            program.place
+        );
     }
     Ok(())
 }

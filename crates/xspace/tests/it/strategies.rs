@@ -6,8 +6,8 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 
-use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
 use haloscope_xspace::EventTime;
+use haloscope_xspace::write::{Event, EventMetadata, Line, Plane, Space, Stat, StatMetadata, Value};
 
 /// Integers of every varint length, of both signs.
 pub(crate) fn int() -> impl Strategy<Value = i64> {

@@ -124,7 +124,7 @@ fn a_guide_that_somebody_changed_is_kept() {
     let mine = fs::read_to_string(&path).expect("the guide").replace("## The loop", "## My loop");
     fs::write(&path, &mine).expect("written");
     assert!(
-        matches!(words(false), Err(Failure::Usage(message, hint)) if message.contains("changed") && hint.contains("--force"))
+        matches!(words(false), Err(Failure::Usage(message, hint)) if message.contains("edited") && hint.contains("--force"))
     );
     assert_eq!(fs::read_to_string(&path).expect("the guide"), mine);
     assert!(matches!(words(true), Ok(0)));
