@@ -183,6 +183,8 @@ def main():
     shapes("batch of pictures", jax.grad(pictures), picture(16), picture(8), [(3, 3, 4, 4)] * 3, 2)
     rows = lambda n: (floats(64, 8), ids(64, n, 4), floats(n, 4, 8))
     shapes("batch of ids", jax.grad(lambda t, i, y: jnp.mean(t[i] * y)), rows(16), rows(8), [(64, 8)], 2)
+    nearest = lambda q, of: jax.lax.top_k(q @ of.T, 3)
+    shapes("batch of neighbours", nearest, (floats(32, 8), floats(64, 8)), (floats(16, 8), floats(64, 8)), [(16, 3), (16, 3)], 2)
     drawn = lambda w, x: (jax.nn.softmax(x @ w, -1), jax.random.uniform(jax.random.key(0), (4,)) * x[0, :4])
     module = Module(text_of(drawn, (floats(8, 8), floats(4, 8))))
     print("narrower:", CHANGES["narrower"](module))

@@ -153,6 +153,8 @@ def ties(module, own, op):
             for e in range(len(dims) if many else 1):
                 t.same += [(k, i, e if many else None, i) for i in range(len(dims[k])) if i != at]
                 t.ordered.append((k, at, e if many else None, at))
+    elif code == "topk":
+        t.same += [(0, i, e, i) for e in range(len(out.parts)) for i in range(len(dims[0]) - 1)]
     elif code == "reduce-window" and isinstance(out, Array):
         sizes = re.search(r"size=([\dx]+)", op.attrs["window"])[1].split("x")
         t.same += [(0, i, None, i) for i in range(len(out.dims)) if sizes[i] == "1" and dims[0][i] == out.dims[i]]
