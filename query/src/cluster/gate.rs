@@ -31,7 +31,8 @@ impl Token {
     /// [`Failure::Usage`] for a file that cannot be read, or a token that is short or has other characters than letters, digits and signs.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |why: String| {
-            let hint = "as in: openssl rand -hex 32 > FILE; the same file for all workers and for `haloscope query`";
+            let hint =
+                "as in: openssl rand -hex 32 > FILE; the same file for all workers and for `haloscope query`";
             Failure::Usage(format!("--token-file {}: {why}", path.display()), hint.into())
         };
         let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
