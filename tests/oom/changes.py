@@ -190,6 +190,9 @@ def main():
     print("narrower:", CHANGES["narrower"](module))
     bf16 = lambda a: np.asarray(jnp.asarray(a, jnp.bfloat16))
     assert all(str(result.dtype) == "bfloat16" for result in run(module.text(), [bf16(floats(8, 8)), bf16(floats(4, 8))]))
+    module = Module(text_of(lambda x: jnp.abs(jnp.fft.fft2(x)), (floats(8, 16),)))
+    print("narrower around a transform:", CHANGES["narrower"](module))
+    assert [str(result.dtype) for result in run(module.text(), [bf16(floats(8, 16))])] == ["bfloat16"]
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ const JAX: &str = "jit(";
 const DIFFERENTIATED: &str = "jvp(";
 /// What it writes around that in the backward pass.
 const BACKWARD: &str = "transpose(";
-/// The last part of an op's path that is a Fourier transform.
-const FFT: &str = "fft";
+/// The last part of an op's path that is a Fourier transform, or what the compiler makes of one.
+const FFT: [&str; 2] = ["fft", "jit(fft)"];
 /// A real transform has half as many elements on one side, and a few more.
 const HALVES: f64 = 2.5;
 
@@ -51,7 +51,7 @@ pub(crate) fn doubles(module: &Module) -> BTreeSet<Vec<i64>> {
 
 /// Elements of the values that Fourier transforms make.
 pub(crate) fn transforms(module: &Module) -> BTreeSet<i64> {
-    let is_one = |name: &str| name.rsplit('/').next().is_some_and(|last| last == FFT);
+    let is_one = |name: &str| name.rsplit('/').next().is_some_and(|last| FFT.contains(&last));
     let of = |shape: &Shape| elements(&shape.dimensions);
     let made = module.instructions().filter(|(_, one)| one.op_name().is_some_and(is_one));
     made.filter_map(|(_, one)| of(&one.shape)).collect()
@@ -102,6 +102,8 @@ mod tests {
     fn transforms_are_told_by_the_last_part_of_a_name() {
         let found = transforms(&module(&["jit(f)/jit(rfft)/fft", "jit(fft)/mul"]));
         assert_eq!(found, BTreeSet::from([128]));
+        assert_eq!(transforms(&module(&["jit(f)/jit(fft)"])), found);
+        assert!(transforms(&module(&["jit(fft)/mul", "jit(f)/fft_rows"])).is_empty());
         assert!(is_transformed(128, &found) && is_transformed(256, &found) && is_transformed(66, &found));
         assert!(!is_transformed(1024, &found) && !is_transformed(128, &BTreeSet::new()));
         assert_eq!((elements(&[8, 16]), elements(&[]), elements(&[0, 3])), (Some(128), None, None));

@@ -86,7 +86,7 @@ fn all() -> Vec<Stage> {
             "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet",
         )
         .needs(&["program"]),
-        // A few seconds find nothing that the tests' own damage does not, and everything is built once more for them.
+        // Everything is built once more for it: too much for the few seconds that a change could search.
         Stage::at_night("fuzz-build", Compiler, 300, "{xtask} fuzz --build --optimised --whole"),
         Stage::at_night("fuzz", Busy, 2000, "{xtask} fuzz --seconds 120 --optimised --whole")
             .needs(&["fuzz-build"]),

@@ -64,13 +64,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if SMALL_OPS.grade(share) == Grade::Good || START_COST.grade(cost(runs)) == Grade::Good {
         return Outcome::clear(said);
     }
-    let Some(spared) = spared(evidence, &small) else {
-        return Outcome::unknown(format!(
-            "{said}; the profile does not hold the programs, so that nobody can tell which of them could be one"
-        ));
-    };
+    let Spared { ops: spared, unknown } = spared(evidence, &small);
     let gone: u64 = spared.iter().map(|op| op.occurrences).sum();
     let saved = cost(gone);
+    if START_COST.grade(saved) == Grade::Good && START_COST.grade(cost(gone + unknown)) != Grade::Good {
+        return Outcome::unknown(format!(
+            "{said}; the profile does not hold the programs of {unknown} of them: which of those could be one is not known"
+        ));
+    }
     let said = format!("{said}, {} of it in ops that could be one with what reads them", units::share(saved));
     if START_COST.grade(saved) == Grade::Good {
         return Outcome::clear(said);
@@ -100,16 +101,23 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }
 
-/// Those of these ops whose only reader could be one op with them, in their order; `None` where no program is known. A single number is
-/// a loop's bookkeeping, which is the compiler's.
-fn spared<'e, 'p>(evidence: &Evidence<'p>, small: &[&&'e Op<'p>]) -> Option<Vec<&'e Op<'p>>> {
+/// Small ops whose starts could go.
+struct Spared<'e, 'p> {
+    /// Those whose only reader could be one op with them.
+    ops: Vec<&'e Op<'p>>,
+    /// Executions of those whose program the profile does not hold.
+    unknown: u64,
+}
+
+/// Those of these ops that need no start of their own, in their order. A single number is a loop's bookkeeping, which is the compiler's.
+fn spared<'e, 'p>(evidence: &Evidence<'p>, small: &[&&'e Op<'p>]) -> Spared<'e, 'p> {
     let mut ids: Vec<u64> = small.iter().filter_map(|op| op.meta.program_id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let (mut is_known, mut producers) = (false, BTreeSet::new());
+    let (mut known, mut producers) = (BTreeSet::new(), BTreeSet::new());
     for id in ids {
         let Some(decoded) = evidence.program(id) else { continue };
-        is_known = true;
+        known.insert(id);
         let module = &decoded.module;
         let (near, elsewhere) = fusion_gaps::find(module, &Executions::new(module));
         for gap in near.iter().chain(&elsewhere).filter(|gap| gap.could_fuse()) {
@@ -122,7 +130,11 @@ fn spared<'e, 'p>(evidence: &Evidence<'p>, small: &[&&'e Op<'p>]) -> Option<Vec<
     let is_spared = |op: &&&&Op<'p>| {
         op.meta.program_id.is_some_and(|id| producers.contains(&(id, op.meta.name.to_string())))
     };
-    is_known.then(|| small.iter().filter(is_spared).map(|op| **op).collect())
+    let is_known = |op: &Op<'p>| op.meta.program_id.is_some_and(|id| known.contains(&id));
+    Spared {
+        ops: small.iter().filter(is_spared).map(|op| **op).collect(),
+        unknown: small.iter().filter(|op| !is_known(op)).map(|op| op.occurrences).sum(),
+    }
 }
 
 #[cfg(test)]

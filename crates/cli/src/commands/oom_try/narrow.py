@@ -1,6 +1,8 @@
 # ---- narrower numbers, weights that stay in parts, kernels
 
 WIDE = {"bitcast-convert", "custom-call", "fft", "rng", "rng-bit-generator", "cholesky", "triangular-solve", "infeed", "outfeed"}
+# Complex numbers are pairs of f32 or f64, and what goes into and out of them is too.
+COMPLEX, OF_COMPLEX = {"c64", "c128"}, {"abs", "complex", "imag", "real"}
 LARGEST_BF16 = 3.38e38
 
 
@@ -18,7 +20,8 @@ def narrower(module):
     for own, op in everything:
         if op.name not in own.ops:
             continue
-        if op.code in WIDE:
+        values = [op.shape] + [own.ops[o].shape for o in op.operands]
+        if op.code in WIDE or (op.code in OF_COMPLEX and any(kinds(shape) & COMPLEX for shape in values)):
             for k, o in enumerate(op.operands):
                 held = own.ops[o].shape
                 if isinstance(held, Array) and held.kind == narrow and o in own.ops and getattr(own.ops[o], "was_wide", False):
