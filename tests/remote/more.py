@@ -65,7 +65,7 @@ def captured(ask, name, url, env, check):
         same, _ = ask("steps", to, **env)
         failed += check(f"{name}: it is as it was", same.returncode == 0 and same.stdout == there.stdout, same.stderr)
         lost, _ = ask(*words, "-o", to.replace(stores.BUCKET, "no-such-bucket"), **env)
-        failed += check(f"{name}: what cannot be written is kept here", lost.returncode == 3 and "xplane" in lost.stderr or "kept" in lost.stderr, lost.stderr)
+        failed += check(f"{name}: what cannot be written is kept here", lost.returncode == 3 and ("xplane" in lost.stderr or "kept" in lost.stderr), lost.stderr)
     finally:
         loop.kill()
         loop.wait()

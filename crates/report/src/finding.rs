@@ -230,6 +230,13 @@ impl Default for RunWords<'_> {
     }
 }
 
+/// The words as they stand at the beginning of a sentence: with a capital letter.
+#[must_use]
+pub fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A word as a shell takes it: as it is where nothing in it means something there. No character in it is unseen.
 #[must_use]
 pub fn quoted(word: &str) -> String {

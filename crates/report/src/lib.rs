@@ -26,7 +26,7 @@ mod value;
 pub use clean::{clean, clean_json, clean_lines};
 pub use column::{Cell, Column, Kind};
 pub use error::Error;
-pub use finding::{Finding, Link, RunWords, Severity, both_words, quoted};
+pub use finding::{Finding, Link, RunWords, Severity, both_words, capitalized, quoted};
 pub use head::head;
 pub use rows::{Columns, Row};
 pub use table::{Series, Table};

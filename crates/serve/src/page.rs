@@ -52,6 +52,11 @@ impl Page {
     }
 }
 
+/// Text with the characters that mean something in HTML written out.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// The file's name for a path; `None` for paths that no file of the page has: anything hidden, encoded or upwards.
 fn name(path: &str) -> Option<&str> {
     if path == "/" {

@@ -16,7 +16,7 @@ use haloscope_timeline::Timeline;
 use haloscope_timeline::excerpt;
 use serde_json::{Map, Value, json};
 
-use crate::page::report_template;
+use crate::page::{escaped, report_template};
 
 /// Rows of a table that are taken along.
 const ROWS: usize = 200;
@@ -61,10 +61,6 @@ fn page(template: &str, name: &str, data: &Value, out: &mut dyn Write) -> io::Re
     // In a script only these end it or begin a comment in it; as escapes they mean the same in JSON.
     let json = data.to_string().replace('<', "\\u003c").replace("-->", "--\\u003e");
     write!(out, "{before}<script id=\"data\" type=\"application/json\">{json}</script>{after}")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn data(profile: &Arc<Profile>, scope: &Scope, name: &str) -> Result<Value, Error> {

@@ -1,7 +1,5 @@
 //! The parts of asynchronous operations: which op begins one, goes on with it, ends it, and which belong together.
 
-use std::borrow::Cow;
-
 use rustc_hash::FxHashMap;
 
 use super::op_meta::{MetaIds, OpMeta};
@@ -21,7 +19,7 @@ pub struct Part {
 /// The parts of a plane's asynchronous operations.
 #[derive(Debug, Default)]
 pub struct Parts {
-    /// By event metadata.
+    /// By event metadata, or by the place among those asked for.
     pub of_meta: Vec<Part>,
     /// Number of places.
     pub places: usize,
@@ -33,43 +31,45 @@ impl Parts {
     #[must_use]
     pub fn of(profile: &Profile, plane: &Plane) -> Self {
         let (source, ids) = (profile.source_of(plane), MetaIds::of(plane));
-        let read = |meta| OpMeta::read(plane, source, meta, &ids);
-        let metas = 0..plane.metas.len() as MetaIdx;
-        // Several metadata entries may stand for one op.
-        let mut places: FxHashMap<(Option<u64>, Cow<'_, str>), usize> = FxHashMap::default();
-        let mut of_meta = vec![Part::default(); plane.metas.len()];
-        let mut ends = Vec::new();
-        for meta in metas {
-            let op = read(meta);
-            let is = |end: &str| is_part(&op, end);
-            if is("-start") || is("-update") {
+        let read = |meta| (meta as usize, OpMeta::read(plane, source, meta, &ids));
+        let is_any =
+            |(_, op): &(usize, OpMeta<'_>)| ["-start", "-update", "-done"].iter().any(|end| is_part(op, end));
+        let ops: Vec<_> = (0..plane.metas.len() as MetaIdx).map(read).filter(is_any).collect();
+        Self::among(plane.metas.len(), ops.iter().map(|(meta, op)| (*meta, op)))
+    }
+
+    /// The same for `ops`, each with its place among `count`. Several of them may stand for one op.
+    #[must_use]
+    pub fn among<'o>(count: usize, ops: impl Iterator<Item = (usize, &'o OpMeta<'o>)> + Clone) -> Self {
+        let mut places: FxHashMap<(Option<u64>, &str), usize> = FxHashMap::default();
+        let mut of_meta = vec![Part::default(); count];
+        for (index, op) in ops.clone() {
+            let part = &mut of_meta[index];
+            part.ends = is_part(op, "-done") || is_part(op, "-update");
+            if is_part(op, "-start") || is_part(op, "-update") {
                 let next = places.len();
-                let place = *places.entry((op.program_id, op.name.clone())).or_insert(next);
-                of_meta[meta as usize].opens = Some(place);
-            }
-            if is("-done") || is("-update") {
-                of_meta[meta as usize].ends = true;
-                ends.push((meta, op));
+                part.opens = Some(*places.entry((op.program_id, &op.name)).or_insert(next));
             }
         }
-        for (meta, op) in ends {
-            let place = |name: &str| places.get(&(op.program_id, Cow::Borrowed(name))).copied();
-            let named = operands(&op.expression).find_map(place);
-            of_meta[meta as usize].closes = named.or_else(|| place(&op.name.replacen("-done", "-start", 1)));
+        for (index, op) in ops {
+            if of_meta[index].ends {
+                let place = |name: &str| places.get(&(op.program_id, name)).copied();
+                let named = operands(&op.expression).find_map(place);
+                of_meta[index].closes = named.or_else(|| place(&op.name.replacen("-done", "-start", 1)));
+            }
         }
         Self { of_meta, places: places.len() }
     }
 }
 
 /// True for an op that is this part (`-start`, `-update`, `-done`) of an asynchronous operation.
-#[must_use]
-pub fn is_part(op: &OpMeta<'_>, part: &str) -> bool {
+fn is_part(op: &OpMeta<'_>, part: &str) -> bool {
     let stem = op.name.split('.').next().unwrap_or_default();
     op.category.ends_with(part) || (stem.starts_with("async-collective") && stem.ends_with(part))
 }
 
 /// The names of instructions that an expression mentions behind its own.
-pub fn operands(expression: &str) -> impl Iterator<Item = &str> {
+fn operands(expression: &str) -> impl Iterator<Item = &str> {
     let inside = expression.split_once(" = ").map_or("", |(_, rest)| rest);
     let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
     inside

@@ -10,7 +10,7 @@ use haloscope_profile::load::{self, Part, Run};
 use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
-use haloscope_report::{Gate, Report};
+use haloscope_report::{Gate, Report, capitalized};
 use haloscope_store::{Cache, Indexes, Question};
 use haloscope_time::analysis::{self, Analysis, LIMIT, Others, Param, ParamKind, Params};
 
@@ -114,7 +114,7 @@ fn others(takes: Others) -> Option<Arg> {
 }
 
 fn parameter(param: &'static Param) -> Arg {
-    let arg = Arg::new(param.id).long(param.id).help(sentence(param.doc));
+    let arg = Arg::new(param.id).long(param.id).help(capitalized(param.doc));
     if param.kind == ParamKind::Flag {
         return arg.action(ArgAction::SetTrue);
     }
@@ -132,12 +132,6 @@ fn parameter(param: &'static Param) -> Arg {
         ParamKind::Document => arg.value_name("FILE"),
         ParamKind::Flag => arg,
     }
-}
-
-/// The text with a capital at its start, as all help has.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 pub(super) fn run(analysis: &Analysis, matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {

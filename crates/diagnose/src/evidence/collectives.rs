@@ -47,11 +47,7 @@ impl Kind<'_, '_> {
         match self.name {
             "all-to-all" => "All-to-all exchanges".into(),
             "send and receive" => "Sends and receives".into(),
-            name => {
-                let mut letters = name.chars();
-                let first = letters.next().map(|c| c.to_ascii_uppercase()).into_iter();
-                first.chain(letters).chain(['s']).collect()
-            }
+            name => format!("{}s", haloscope_report::capitalized(name)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Steps 7 and 8: what might be the cause, ranked by what removing it gives at most, and which to try first.
 
 use super::{Given, Step, Word};
-use haloscope_report::{Finding, Link};
+use haloscope_report::{Finding, Link, capitalized};
 
 /// Kinds of cause named in the step; the table has all.
 const NAMED: usize = 3;
@@ -42,7 +42,11 @@ pub(super) fn first(given: &Given<'_, '_>) -> Step {
         Some(finding) => Step {
             question,
             verdict: Word::Stated,
-            said: format!("{}. Refuted if {}", sentence(&finding.recommendation), finding.falsifier),
+            said: format!(
+                "{}. Refuted if {}",
+                capitalized(finding.recommendation.trim_end_matches('.')),
+                finding.falsifier
+            ),
             see: finding.links.clone(),
         },
         None => Step {
@@ -53,12 +57,4 @@ pub(super) fn first(given: &Given<'_, '_>) -> Step {
             see: Vec::new(),
         },
     }
-}
-
-/// With a capital letter, without a full stop.
-fn sentence(text: &str) -> String {
-    let mut letters = text.trim_end_matches('.').chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }

@@ -9,7 +9,7 @@ use crate::rule::{Outcome, Rule, Standing};
 use crate::thresholds::{BELOW_USUAL, Grade};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
-use haloscope_report::{Link, Status};
+use haloscope_report::{Link, Status, capitalized};
 use haloscope_time::ops::Op;
 
 const NEEDS: &str = "FLOPs and bytes of ops, the device's peaks, and a chip with known usual rates";
@@ -86,7 +86,7 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         id: rule.id,
         claim: format!(
             "{} run at {} of {}, all alike; {range} on {type_name}",
-            capital(bound(roof)),
+            capitalized(bound(roof)),
             units::share(reached),
             roof.words(),
         ),
@@ -157,11 +157,6 @@ fn bound(roof: Roof) -> &'static str {
         Roof::Hbm => "memory-bound ops",
         _ => "large products and convolutions",
     }
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn recommendation(roof: Roof) -> &'static str {

@@ -8,7 +8,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, SLOWER_STEPS};
 use haloscope_profile::DeviceId;
 use haloscope_report::units;
-use haloscope_report::{Finding, Link, Status};
+use haloscope_report::{Finding, Link, Status, capitalized};
 use haloscope_time::account::Class;
 use haloscope_time::launches::Launch;
 use haloscope_time::series::Change;
@@ -111,12 +111,10 @@ fn finding(
     let growth = series.growth(&slow, &good, evidence.accounts());
     let place = place(evidence, series, &slow, &good, &growth);
     let (low, high) = change.interval;
-    let mut letters = words.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     let mean = series.mean_ps();
     let cause = Cause {
         id: RULE.id,
-        claim: format!("{first}{}: {}", letters.as_str(), place.words),
+        claim: format!("{}: {}", capitalized(words), place.words),
         evidence: format!(
             "the mean step takes {}, {} of it beyond the best level; the change is {} (95% interval {} to {}), p = {:.0e} over {} steps; what grew, mean over devices: {}",
             units::duration_ps(mean),

@@ -3,6 +3,7 @@
 
 use haloscope_analyses as analyses;
 use haloscope_analyses::{FAMILIES, Family};
+use haloscope_report::capitalized;
 use haloscope_time::analysis::{Analysis, LIMIT, Others, Params, run_alone};
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ fn one(analysis: &'static Analysis) -> Tool {
     let name = analysis.slug().replace('-', "_");
     Tool::new(
         name.clone(),
-        title(analysis.id),
+        capitalized(analysis.id),
         analysis.question,
         object(properties, &[]),
         move |context, given| answer(context, given, &name, analysis, &flat(given, analysis)?),
@@ -42,22 +43,28 @@ fn family(family: &'static Family) -> Tool {
     let all = params(members.iter().map(|(_, analysis)| *analysis));
     let properties = std::iter::once(what).chain(shared(others)).chain(all);
     let description = format!("{}. {}", family.about, about.join(" "));
-    Tool::new(family.id, title(family.id), description, object(properties, &[]), move |context, given| {
-        let what = given.choice("what", &words)?.unwrap_or_else(|| usual.to_owned());
-        let Some(analysis) = analyses::find(&format!("{} {what}", family.id)) else {
-            return Err(Refusal::unknown("`what`", &what, &words, "call again with one that exists"));
-        };
-        let of_others = members.iter().flat_map(|(_, other)| other.params);
-        for param in of_others.filter(|param| analysis.params.iter().all(|own| own.id != param.id)) {
-            // `limit` is shared by all.
-            if param.id != LIMIT.id && given.given(&argument(param)).is_some() {
-                let own: Vec<String> = analysis.params.iter().map(argument).collect();
-                let of = format!("parameter of `{}`", analysis.id);
-                return Err(Refusal::unknown(&of, &argument(param), &own, "call again without it"));
+    Tool::new(
+        family.id,
+        capitalized(family.id),
+        description,
+        object(properties, &[]),
+        move |context, given| {
+            let what = given.choice("what", &words)?.unwrap_or_else(|| usual.to_owned());
+            let Some(analysis) = analyses::find(&format!("{} {what}", family.id)) else {
+                return Err(Refusal::unknown("`what`", &what, &words, "call again with one that exists"));
+            };
+            let of_others = members.iter().flat_map(|(_, other)| other.params);
+            for param in of_others.filter(|param| analysis.params.iter().all(|own| own.id != param.id)) {
+                // `limit` is shared by all.
+                if param.id != LIMIT.id && given.given(&argument(param)).is_some() {
+                    let own: Vec<String> = analysis.params.iter().map(argument).collect();
+                    let of = format!("parameter of `{}`", analysis.id);
+                    return Err(Refusal::unknown(&of, &argument(param), &own, "call again without it"));
+                }
             }
-        }
-        answer(context, given, family.id, analysis, &flat(given, analysis)?)
-    })
+            answer(context, given, family.id, analysis, &flat(given, analysis)?)
+        },
+    )
 }
 
 /// The tool that gives the report of any analysis.
@@ -89,12 +96,6 @@ fn any() -> Tool {
         }
         answer(context, given, "report", analysis, &params)
     })
-}
-
-/// A name as a person reads it.
-fn title(id: &str) -> String {
-    let mut letters = id.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// The parameters of an analysis that stand among the arguments.

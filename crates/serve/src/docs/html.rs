@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{INDEX, is_page};
+use crate::page::escaped;
 
 /// Headings under which a page says how its numbers come about, the best first.
 const HOW: [&str; 3] = ["how-it-is-computed", "how-it-is-counted", "how-to-read-it"];
@@ -269,10 +270,6 @@ fn links_elsewhere(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
         }
     }
     out
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{
-    Cell, Columns, Finding, Link, Notes, Report, Row, Series, Severity, Status, Table, Unit, Value, row,
+    Cell, Columns, Finding, Link, Notes, Report, Row, Series, Severity, Status, Table, Unit, Value,
+    capitalized, row,
 };
 use rustc_hash::FxHashMap;
 
@@ -206,7 +207,7 @@ fn findings(steps: &Steps, course: &StepSeries) -> Vec<Finding> {
         Finding {
             id,
             severity: if saved >= 0.05 { Severity::Warning } else { Severity::Info },
-            claim: capital(&claim),
+            claim: capitalized(&claim),
             evidence,
             ceiling: format!("{:.2}x: {} of the steps' time", ceiling::speedup(saved), units::share(saved)),
             speedup: Some(ceiling::speedup(saved)),
@@ -244,11 +245,6 @@ fn findings(steps: &Steps, course: &StepSeries) -> Vec<Finding> {
         found.push(finding("periodic_stall", words, lost, evidence, course.number(period.first)));
     }
     found
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What a device did in one of its steps.
