@@ -16,7 +16,8 @@ export default defineConfig({
     outDir: "../crates/serve/dist",
     emptyOutDir: true,
     target: "es2022",
-    modulePreload: false,
+    // What a page's file imports is asked for beside it, by links: nothing is written into the document.
+    modulePreload: { polyfill: false },
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     rollupOptions: {

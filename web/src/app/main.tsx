@@ -15,7 +15,10 @@ import "../styles/text.css";
 import "../styles/memory.css";
 import "../styles/graph.css";
 import "../styles/tree.css";
+import { page } from "../state/route";
+import { loadAhead } from "../tools/pages";
 import { App } from "./App";
 
+loadAhead(page.value);
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);

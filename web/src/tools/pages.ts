@@ -113,3 +113,17 @@ export function pagesFor(listed: Analyses): PageEntry[] {
 
 /** The ids for which a page was made by hand. */
 export const OWN_IDS: readonly string[] = Object.keys(OWN);
+
+/** Begins to load the code of the page that an address names, before the server has said what there is; the generic page waits. */
+export function loadAhead(id: string): void {
+  const beside: Readonly<Record<string, PageLoader>> = {
+    [TIMELINE.id]: TIMELINE_PAGE,
+    [RUNS.id]: RUNS_PAGE,
+    [FLEET.id]: FLEET_PAGE,
+    [LEDGER.id]: LEDGER_PAGE,
+    [QUERY.id]: QUERY_PAGE,
+  };
+  const load = Object.hasOwn(OWN, id) ? OWN[id] : beside[id];
+  // Where it fails, the page itself tries again and says so.
+  load?.().catch(() => undefined);
+}

@@ -80,12 +80,14 @@ export async function measure(browser, origin) {
   const { page, problems, close } = await openPage(browser);
   // The first visit warms the server; the second is the one that counts.
   await visit(page, origin, { run: id, page: "timeline" });
-  const paints = [];
+  const at = (name) => page.evaluate((entry) => performance.getEntriesByName(entry)[0]?.startTime ?? Number.NaN, name);
+  const [paints, drawings] = [[], []];
   for (let i = 0; i < 3; i += 1) {
     await visit(page, origin, { run: id, page: "timeline" });
-    paints.push(await page.evaluate(() => performance.getEntriesByName("timeline-drawn")[0]?.startTime ?? Number.NaN));
+    paints.push(await at("first-paint"));
+    drawings.push(await at("timeline-drawn"));
   }
-  const paint = quantile(paints, 0.5);
+  const [paint, drawing] = [quantile(paints, 0.5), quantile(drawings, 0.5)];
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable");
   const all = [];
@@ -106,15 +108,15 @@ export async function measure(browser, origin) {
   const heap = (await session.send("Runtime.getHeapUsage")).usedSize;
   const resident = rendererBytes();
   const note =
-    `${events} events; first paint ${paint.toFixed(0)} ms; frames p50 ${quantile(all, 0.5).toFixed(1)}, p95 ${p95.toFixed(1)}, ` +
+    `${events} events; first paint ${paint.toFixed(0)} ms, its events drawn ${drawing.toFixed(0)} ms; frames p50 ${quantile(all, 0.5).toFixed(1)}, p95 ${p95.toFixed(1)}, ` +
     `p99 ${quantile(all, 0.99).toFixed(1)} ms (an empty canvas: p95 ${floor.toFixed(1)}); scripts at most ${Math.max(...scripts).toFixed(1)} ms a frame; ` +
     `JS heap ${(heap / 2 ** 20).toFixed(0)} MiB, page's process ${(resident / 2 ** 20).toFixed(0)} MiB`;
   await close();
   assert.deepEqual(problems, []);
-  assert.ok(Number.isFinite(paint), `nothing was drawn: ${note}`);
+  assert.ok(Number.isFinite(drawing), `nothing was drawn: ${note}`);
   assert.ok(heap < 500e6, `memory: ${note}`);
   const beyond = [];
-  if (paint >= 1000) beyond.push("first paint (1 s)");
+  if (drawing >= 1000) beyond.push("its events drawn (1 s)");
   // Where even an empty canvas misses frames, the machine is measured and not the page.
   if (floor < 17 ? p95 >= 17 : Math.max(...scripts) >= 10) beyond.push(floor < 17 ? "frames (p95 17 ms)" : "scripts (10 ms a frame)");
   // Times depend on what else the machine does: only whoever has one to himself holds the page to them.

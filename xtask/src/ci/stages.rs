@@ -79,13 +79,9 @@ fn all() -> Vec<Stage> {
         Stage::new("program", Compiler, 5, "cargo test --workspace --no-run").nightly("cargo build --release"),
         Stage::new("format", Light, 5, "cargo fmt --all --check\ncargo fmt --manifest-path fuzz/Cargo.toml --check\ncargo fmt --manifest-path query/Cargo.toml --check"),
         Stage::new("clippy", Compiler, 120, "cargo clippy --workspace --all-targets -- -D warnings").needs(&["program"]),
-        Stage::new(
-            "documentation",
-            Compiler,
-            60,
-            "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet",
-        )
-        .needs(&["program"]),
+        // Every crate is checked once more for it, as Clippy has done in a way that rustdoc cannot use.
+        Stage::at_night("documentation", Compiler, 60, "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet")
+            .needs(&["program"]),
         // Everything is built once more for it: too much for the few seconds that a change could search.
         Stage::at_night("fuzz-build", Compiler, 300, "{xtask} fuzz --build --optimised --whole"),
         Stage::at_night("fuzz", Busy, 2000, "{xtask} fuzz --seconds 120 --optimised --whole")
@@ -137,12 +133,8 @@ fn all() -> Vec<Stage> {
             .nightly("cd web\nnpm run e2e -- --looks --whole")
             .needs(&["program", "node-packages"]),
         Stage::new("page-acts", Busy, 300, "cd web\nnpm run e2e -- --acts").needs(&["program", "node-packages"]),
-        Stage::new("timeline-frames", Alone, 40, concat!(
-            "big=target/big/2-million/plugins/profile/run/big.xplane.pb\n",
-            "[ -e $big ] || {xtask} generate --mb 74 $big\n",
-            "cd web\nnode tests/e2e/timeline.mjs --big ../target/big/2-million",
-        ))
-        .nightly(concat!(
+        // Frames say nothing of a program built for tests.
+        Stage::at_night("timeline-frames", Alone, 40, concat!(
             "big=target/big/20-million/plugins/profile/run/big.xplane.pb\n",
             "[ -e $big ] || {xtask} generate --mb 740 $big\n",
             "cd web\nnode tests/e2e/timeline.mjs --big ../target/big/20-million",
