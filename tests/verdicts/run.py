@@ -127,10 +127,22 @@ def forged(given):
     """Makes the grid and asks; the results, the false alarms, the equal pairs."""
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    python, forge = python_of(out), copy_of(given.forge, out, cases.MODELS)
-    wanted = [case for case in cases.grid(given.quick) if not given.only or given.only in case["name"]]
+    python, forge = python_of(out), copy_of(given.forge, out, cases.MODELS, cases.CHIPS)
+    for program, (text, trips) in cases.TEXTS.items():
+        spec, path = json.dumps(cases.MODELS[program]), given.forge.resolve() / text
+        if path.exists():
+            own = Path(__file__).parent / "from_text.py"
+            subprocess.run([python, own, forge, spec, path, json.dumps(trips)], check=True, capture_output=True)
+        else:
+            print(f"skip   {program}: {path} is not there")
+    absent = {program for program, (text, _) in cases.TEXTS.items() if not (given.forge / text).exists()}
+
+    def is_there(run):
+        return not any(one["program"] in absent for one in run["scenario"]["runs"])
+
+    wanted = [case for case in cases.grid(given.quick) if is_there(case) and (not given.only or given.only in case["name"])]
     seeds = {(case["base"], case["seed"]) for case in wanted}
-    clean = [run for run in cases.clean(given.quick) if not given.only or (run["base"], run["seed"]) in seeds]
+    clean = [run for run in cases.clean(given.quick) if is_there(run) and (not given.only or (run["base"], run["seed"]) in seeds)]
     # The first of each program compiles it: one after the other.
     made = {}
     for run in clean:
