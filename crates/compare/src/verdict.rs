@@ -269,6 +269,7 @@ fn judge(a: Series<'_>, b: Series<'_>, base: f64, terms: Terms) -> StepVerdict {
     if a.all == b.all && a.all.len() >= LEAST_STEPS {
         // A run against itself.
         said.verdict = Verdict::Unchanged;
+        said.same_ps = Some((0.0, 0.0));
         said.why = "every step takes exactly as long".to_owned();
         return said;
     }

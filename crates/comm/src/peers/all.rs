@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, HOP, Known, Message, USUAL_ALL};
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median};
+use super::{Change, Large, Op, Peers, SLOW_ALL, SlowLinks, median};
 
 /// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
 /// others are slow, and no link is. These need not be as slow then, for the links are seen to carry what they can.
@@ -30,6 +30,9 @@ const SLOW_SMALL: f64 = 3.0;
 const FEWEST_SMALL: usize = 4;
 const MOST_SMALL: f64 = 0.8;
 const EACH_SMALL: f64 = 2.0;
+/// From so many times on they wait for somebody: links that are so slow are as good as down. Ten times is what a link at a tenth of its rate makes
+/// of them.
+const WAITED_SMALL: f64 = 20.0;
 /// Those of all chips say it for all where they have this part of the time.
 const MOST: f64 = 0.5;
 
@@ -98,8 +101,31 @@ impl Peers<'_> {
             && time_ps >= ALONE_SHARE * all_ps
             && slower(&small) >= SLOW_SMALL
         {
-            self.slow_all(&small, (known, could), all_ps, None, links);
+            let (captured, of) = self.captured(&small);
+            if slower(&small) >= WAITED_SMALL && (captured as u64) < of {
+                links.uncaptured = self.waited_for(&small, (captured, of), all_ps);
+            } else {
+                self.slow_all(&small, (known, could), all_ps, None, links);
+            }
         }
+    }
+
+    /// Small collectives that wait for members that were not captured: all that they take beyond what they should goes with these.
+    fn waited_for(&self, small: &[Large<'_>], captured: (usize, u64), all_ps: f64) -> Option<Uncaptured> {
+        let beyond_ps = |one: &Large<'_>| one.sum_ps - one.expected_ps;
+        let worst = small.iter().max_by(|a, b| beyond_ps(a).total_cmp(&beyond_ps(b)))?;
+        let mut waits = SlowLinks::default();
+        for one in small.iter().filter(|one| beyond_ps(one) > 0.0) {
+            let by = one.expected_ps / one.sum_ps;
+            let groups =
+                self.lengths.get(one.op).into_iter().flatten().map(|(members, _)| (members.clone(), by));
+            waits.factors.entry(one.op.clone()).or_default().extend(groups);
+        }
+        let by_sum = small.iter().map(|one| beyond_ps(one).max(0.0)).sum::<f64>() / all_ps.max(1.0);
+        let excess_share = by_sum.max(self.gain(&[Change::Links(&waits)]).saved_share);
+        let bytes = worst.moved * worst.time_ps / worst.sum_ps.max(1.0);
+        let slow = (worst.op.1.clone(), worst.time_ps, bytes);
+        Some(Uncaptured { captured, excess_share, slow, quick: None })
     }
 
     /// What an op takes over the groups in which it was measured, against what it should; `None` for one whose bytes are not known.
@@ -228,7 +254,7 @@ impl Peers<'_> {
             && let Some((slow, quick)) = contradiction(large, time_all)
         {
             let excess_share = time_all * (1.0 - 1.0 / slower(large)) / all_ps.max(1.0);
-            links.uncaptured = Some(Uncaptured { captured, excess_share, slow, quick });
+            links.uncaptured = Some(Uncaptured { captured, excess_share, slow, quick: Some(quick) });
             return;
         }
         self.slow_all(large, (known, could), all_ps, None, links);

@@ -20,8 +20,8 @@ pub struct Uncaptured {
     pub excess_share: f64,
     /// The op that takes longest for what it carries.
     pub slow: Told,
-    /// One that carries as much or more and takes less.
-    pub quick: Told,
+    /// One that carries as much or more and takes less; `None` where all are small and take far longer than on any slow link.
+    pub quick: Option<Told>,
 }
 
 /// Two collectives of the same group contradict slow links where one takes so many times as long as the other...
@@ -286,7 +286,7 @@ pub fn of_one<'p>(
         captured: messages.captured,
         excess_share: found.beyond_ps / window_ps.max(1.0),
         slow,
-        quick,
+        quick: Some(quick),
     })
 }
 
@@ -324,6 +324,7 @@ impl Peers<'_> {
         }
         let by_sum = found.beyond_ps / all_ps.max(1.0);
         let excess_share = by_sum.max(self.gain(&[Change::Links(&links)]).saved_share);
+        let quick = Some(quick);
         Some((Uncaptured { captured: messages.captured, excess_share, slow, quick }, is_by_due))
     }
 

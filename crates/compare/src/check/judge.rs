@@ -7,6 +7,7 @@ use super::outcome::{Judged, Outcome};
 use super::quantity::{cell, words};
 use super::reading::{Reading, Spread};
 use crate::Between;
+use crate::verdict::LEAST_STEPS;
 use haloscope_report::Error;
 use haloscope_report::{Table, Unit, row};
 
@@ -168,6 +169,10 @@ fn relative(budget: &Budget, now: &Reading, value: f64, before: &Before, old: f6
     };
     // The baseline varies too: the interval is that of the difference from the limit, put around the limit.
     let (interval, by_value) = match (&before.reading.spread, &now.spread) {
+        // A run against itself.
+        (Spread::Mean(a), Spread::Mean(b)) if a == b && a.len() >= LEAST_STEPS => {
+            (Some(Interval { low: value, high: value }), None)
+        }
         (Spread::Mean(a), Spread::Mean(b)) => {
             let moved: Vec<f64> = a.iter().map(|v| v * factor + shift).collect();
             let found = interval::difference(&moved, b, budget.confidence.unwrap_or(SHOWN), before.between);

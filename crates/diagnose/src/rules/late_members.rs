@@ -106,14 +106,18 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
         id: RULE.id,
         claim: said.clone(),
         evidence: format!(
-            "{}, and messages with more bytes do not take longer: {}, {}{besides}",
+            "{}, and {}: {}{besides}",
             if captured == 1 {
                 "the one captured member waits in them for long".to_owned()
             } else {
                 format!("all {captured} captured members wait in them equally long")
             },
-            told(&found.slow),
-            told(&found.quick)
+            if found.quick.is_some() {
+                "messages with more bytes do not take longer"
+            } else {
+                "small messages take far longer than a slow link would make them"
+            },
+            [Some(&found.slow), found.quick.as_ref()].into_iter().flatten().map(told).collect::<Vec<_>>().join(", ")
         ),
         saved: Some((share + launches).min(1.0)),
         assuming: "if collectives took what their messages need".into(),
