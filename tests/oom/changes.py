@@ -119,6 +119,26 @@ def loss_of_one_hot(w, x, targets):
     return -jnp.mean(jnp.sum(jax.nn.one_hot(targets, w.shape[1]) * jax.nn.log_softmax(x @ w), -1))
 
 
+def contrastive(w, a, b):
+    """Pictures and texts of a batch against one another, both ways; the pairs lie on the diagonal."""
+    a, b = a @ w[0], b @ w[1]
+    s = a @ b.T
+    at = jnp.arange(len(s))
+    return -jnp.mean(jax.nn.log_softmax(s, 1)[at, at] + jax.nn.log_softmax(s, 0)[at, at])
+
+
+def contrastive_of_labels(w, a, b):
+    s = (a @ w[0]) @ (b @ w[1]).T
+    at = jnp.arange(len(s))[:, None]
+    picked = lambda z: jnp.take_along_axis(jax.nn.log_softmax(z), at, 1)
+    return -jnp.mean(picked(s) + picked(s.T))
+
+
+def contrastive_of_diagonal(w, a, b):
+    s = (a @ w[0]) @ (b @ w[1]).T
+    return jnp.mean(jax.nn.logsumexp(s, 1) + jax.nn.logsumexp(s, 0) - 2 * jnp.diag(s))
+
+
 def recurrence(w, xs, h):
     return jnp.sum(jax.lax.scan(lambda c, x: (jnp.tanh(c @ w + x), None), h, xs)[0])
 
@@ -163,6 +183,16 @@ def main():
         arguments = floats(8, 64), floats(32, 8), ids(64, 32)
         same(loss.__name__, jax.value_and_grad(loss, (0, 1)), arguments, "chunked_loss", 4)
     same("tokens of a batch", jax.value_and_grad(loss_of_indices, (0, 1)), (floats(8, 64), floats(2, 16, 8), ids(64, 2, 16)), "chunked_loss", 8)
+    pairs = [floats(12, 8), floats(10, 8)], floats(32, 12), floats(32, 10)
+    for loss in (contrastive, contrastive_of_labels, contrastive_of_diagonal):
+        for n in (2, 8):
+            same(f"{loss.__name__}, {n}", jax.value_and_grad(loss), pairs, "blockwise", n)
+    picked = lambda x, at: (x @ x.T)[at[:, 0], at[:, 1]]
+    same("entries of pairs", picked, (floats(32, 8), ids(32, 7, 2)), "blockwise", 4)
+    same("indices beyond the end", lambda x, at: (x @ x.T).at[at[:, 0], at[:, 1]].get(mode="clip"), (floats(32, 8), ids(60, 9, 2)), "blockwise", 4)
+    same("pairs of which all are normed", lambda x: jnp.sum(jax.nn.softmax((x @ x.T), 0) * jnp.cos(x @ x.T), 1), (floats(32, 8),), "blockwise", 4)
+    same("one value on both sides", lambda x: jnp.exp(-jnp.einsum("id,jd->ij", x, x)) @ x, (floats(32, 8),), "blockwise", 4)
+    same("a sum over all pairs", jax.grad(lambda x: jnp.log(jnp.sum(jnp.exp(x @ x.T)))), (floats(32, 8),), "blockwise", 4)
     xs = floats(8, 8), floats(12, 32, 8), floats(32, 8)
     gradient = jax.grad(recurrence, (0, 1, 2))
     same("recurrence", gradient, xs, "checkpoint", 1, smaller=False)
