@@ -165,6 +165,13 @@ def nameless_layers(ws, x, y):
     return jnp.mean((x - y) ** 2)
 
 
+def pooled(ws, x, y):
+    for w in ws:
+        x = jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return jnp.mean((jnp.mean(x, (1, 2)) - y) ** 2)
+
+
 def pictures(ws, x, y):
     for w in ws:
         x = x + jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
@@ -211,6 +218,8 @@ def main():
     kernels = [floats(3, 3, 4, 4)] * 3
     picture = lambda n: (kernels, floats(n, 8, 8, 4), ids(4, n))
     shapes("batch of pictures", jax.grad(pictures), picture(16), picture(8), [(3, 3, 4, 4)] * 3, 2)
+    pools = lambda n: ([floats(3, 3, 4, 4)] * 2, floats(n, 8, 8, 4), floats(n, 4))
+    shapes("batch of pooled pictures", jax.grad(pooled), pools(16), pools(8), [(3, 3, 4, 4)] * 2, 2)
     rows = lambda n: (floats(64, 8), ids(64, n, 4), floats(n, 4, 8))
     shapes("batch of ids", jax.grad(lambda t, i, y: jnp.mean(t[i] * y)), rows(16), rows(8), [(64, 8)], 2)
     nearest = lambda q, of: jax.lax.top_k(q @ of.T, 3)
