@@ -143,6 +143,12 @@ def recurrence(w, xs, h):
     return jnp.sum(jax.lax.scan(lambda c, x: (jnp.tanh(c @ w + x), None), h, xs)[0])
 
 
+def two_recurrences(w, xs, h):
+    last = jax.lax.scan(lambda c, x: (jnp.tanh(c @ w + x), None), h, xs)[0]
+    step = lambda c, x: ((jnp.sin(c[0] @ w + x), c[1] * jnp.cos(c[0])), None)
+    return jnp.sum(jax.lax.scan(step, (last, h), xs)[0][1])
+
+
 def scanned_layers(ws, x):
     def body(h, w):
         a, b, scale = w
@@ -204,6 +210,8 @@ def main():
     gradient = jax.grad(recurrence, (0, 1, 2))
     same("recurrence", gradient, xs, "checkpoint", 1, smaller=False)
     same("recurrence in groups", gradient, xs, "checkpoint", 3, smaller=False)
+    for group in (1, 3):
+        same(f"one recurrence behind another, {group}", jax.grad(two_recurrences, (0, 1, 2)), xs, "checkpoint", group, smaller=False)
     ws = floats(8, 8, 16), floats(8, 16, 8), floats(8, 8)
     for group in (1, 2, 4):
         same(f"scan over layers, {group}", jax.grad(scanned_layers), (ws, floats(32, 8)), "checkpoint", group)
