@@ -119,8 +119,34 @@ def loss_of_one_hot(w, x, targets):
     return -jnp.mean(jnp.sum(jax.nn.one_hot(targets, w.shape[1]) * jax.nn.log_softmax(x @ w), -1))
 
 
+def contrastive(w, a, b):
+    """Pictures and texts of a batch against one another, both ways; the pairs lie on the diagonal."""
+    a, b = a @ w[0], b @ w[1]
+    s = a @ b.T
+    at = jnp.arange(len(s))
+    return -jnp.mean(jax.nn.log_softmax(s, 1)[at, at] + jax.nn.log_softmax(s, 0)[at, at])
+
+
+def contrastive_of_labels(w, a, b):
+    s = (a @ w[0]) @ (b @ w[1]).T
+    at = jnp.arange(len(s))[:, None]
+    picked = lambda z: jnp.take_along_axis(jax.nn.log_softmax(z), at, 1)
+    return -jnp.mean(picked(s) + picked(s.T))
+
+
+def contrastive_of_diagonal(w, a, b):
+    s = (a @ w[0]) @ (b @ w[1]).T
+    return jnp.mean(jax.nn.logsumexp(s, 1) + jax.nn.logsumexp(s, 0) - 2 * jnp.diag(s))
+
+
 def recurrence(w, xs, h):
     return jnp.sum(jax.lax.scan(lambda c, x: (jnp.tanh(c @ w + x), None), h, xs)[0])
+
+
+def two_recurrences(w, xs, h):
+    last = jax.lax.scan(lambda c, x: (jnp.tanh(c @ w + x), None), h, xs)[0]
+    step = lambda c, x: ((jnp.sin(c[0] @ w + x), c[1] * jnp.cos(c[0])), None)
+    return jnp.sum(jax.lax.scan(step, (last, h), xs)[0][1])
 
 
 def scanned_layers(ws, x):
@@ -145,6 +171,13 @@ def nameless_layers(ws, x, y):
     return jnp.mean((x - y) ** 2)
 
 
+def pooled(ws, x, y):
+    for w in ws:
+        x = jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return jnp.mean((jnp.mean(x, (1, 2)) - y) ** 2)
+
+
 def pictures(ws, x, y):
     for w in ws:
         x = x + jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
@@ -163,10 +196,22 @@ def main():
         arguments = floats(8, 64), floats(32, 8), ids(64, 32)
         same(loss.__name__, jax.value_and_grad(loss, (0, 1)), arguments, "chunked_loss", 4)
     same("tokens of a batch", jax.value_and_grad(loss_of_indices, (0, 1)), (floats(8, 64), floats(2, 16, 8), ids(64, 2, 16)), "chunked_loss", 8)
+    pairs = [floats(12, 8), floats(10, 8)], floats(32, 12), floats(32, 10)
+    for loss in (contrastive, contrastive_of_labels, contrastive_of_diagonal):
+        for n in (2, 8):
+            same(f"{loss.__name__}, {n}", jax.value_and_grad(loss), pairs, "blockwise", n)
+    picked = lambda x, at: (x @ x.T)[at[:, 0], at[:, 1]]
+    same("entries of pairs", picked, (floats(32, 8), ids(32, 7, 2)), "blockwise", 4)
+    same("indices beyond the end", lambda x, at: (x @ x.T).at[at[:, 0], at[:, 1]].get(mode="clip"), (floats(32, 8), ids(60, 9, 2)), "blockwise", 4)
+    same("pairs of which all are normed", lambda x: jnp.sum(jax.nn.softmax((x @ x.T), 0) * jnp.cos(x @ x.T), 1), (floats(32, 8),), "blockwise", 4)
+    same("one value on both sides", lambda x: jnp.exp(-jnp.einsum("id,jd->ij", x, x)) @ x, (floats(32, 8),), "blockwise", 4)
+    same("a sum over all pairs", jax.grad(lambda x: jnp.log(jnp.sum(jnp.exp(x @ x.T)))), (floats(32, 8),), "blockwise", 4)
     xs = floats(8, 8), floats(12, 32, 8), floats(32, 8)
     gradient = jax.grad(recurrence, (0, 1, 2))
     same("recurrence", gradient, xs, "checkpoint", 1, smaller=False)
     same("recurrence in groups", gradient, xs, "checkpoint", 3, smaller=False)
+    for group in (1, 3):
+        same(f"one recurrence behind another, {group}", jax.grad(two_recurrences, (0, 1, 2)), xs, "checkpoint", group, smaller=False)
     ws = floats(8, 8, 16), floats(8, 16, 8), floats(8, 8)
     for group in (1, 2, 4):
         same(f"scan over layers, {group}", jax.grad(scanned_layers), (ws, floats(32, 8)), "checkpoint", group)
@@ -181,6 +226,8 @@ def main():
     kernels = [floats(3, 3, 4, 4)] * 3
     picture = lambda n: (kernels, floats(n, 8, 8, 4), ids(4, n))
     shapes("batch of pictures", jax.grad(pictures), picture(16), picture(8), [(3, 3, 4, 4)] * 3, 2)
+    pools = lambda n: ([floats(3, 3, 4, 4)] * 2, floats(n, 8, 8, 4), floats(n, 4))
+    shapes("batch of pooled pictures", jax.grad(pooled), pools(16), pools(8), [(3, 3, 4, 4)] * 2, 2)
     rows = lambda n: (floats(64, 8), ids(64, n, 4), floats(n, 4, 8))
     shapes("batch of ids", jax.grad(lambda t, i, y: jnp.mean(t[i] * y)), rows(16), rows(8), [(64, 8)], 2)
     nearest = lambda q, of: jax.lax.top_k(q @ of.T, 3)

@@ -9,7 +9,7 @@ use haloscope_report::Error;
 
 use crate::loss::{self, Logits};
 use crate::message::{Buffer, What};
-use crate::program;
+use crate::program::{self, Handed};
 use crate::read::short;
 use crate::size::Size;
 
@@ -41,6 +41,10 @@ pub struct Holding {
     pub(crate) gradient: Option<bool>,
     /// Whether the program has a loop, where its module is known.
     pub(crate) has_loop: Option<bool>,
+    /// What its loops keep of each trip for other loops, by the number of trips.
+    pub(crate) handed: BTreeMap<i64, Handed>,
+    /// Arrays that it gives back.
+    pub(crate) results: BTreeSet<(&'static str, Vec<i64>)>,
     /// Extents of its values that are f64.
     pub(crate) doubles: BTreeSet<Vec<i64>>,
     /// Elements of values that Fourier transforms make.
@@ -128,6 +132,8 @@ impl Holding {
             logits: loss::in_module(module),
             gradient: program::has_gradient(module),
             has_loop: Some(program::has_loop(module)),
+            handed: program::handed(module),
+            results: program::results(module),
             doubles: program::doubles(module),
             transforms: program::transforms(module),
             ..Self::default()

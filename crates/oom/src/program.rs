@@ -1,8 +1,8 @@
 //! What the names of ops say of a whole program.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use haloscope_hlo::{ElementType, Module, Opcode, Shape};
+use haloscope_hlo::{ElementType, Instruction, InstructionIdx, Module, Opcode, Shape};
 
 /// How the path of an op begins that JAX traced.
 const JAX: &str = "jit(";
@@ -41,6 +41,123 @@ pub(crate) fn has_gradient(module: &Module) -> Option<bool> {
 /// Whether a program has a loop.
 pub(crate) fn has_loop(module: &Module) -> bool {
     module.instructions().any(|(_, instruction)| instruction.opcode == Opcode::While)
+}
+
+/// Instructions that are followed from a value to where it comes from.
+const STEPS: usize = 32;
+
+/// What loops keep of each trip for other loops, as a forward pass does for its backward pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Handed {
+    /// Bytes that are stacked for all trips, and that nothing but other loops takes.
+    pub(crate) stacked_bytes: i64,
+    /// Bytes that one trip hands on to the next.
+    pub(crate) carried_bytes: i64,
+}
+
+/// What loops keep of each trip for other loops, by the number of trips; several loops with as many trips together.
+pub(crate) fn handed(module: &Module) -> BTreeMap<i64, Handed> {
+    let whiles = module.instructions().filter(|(_, one)| one.opcode == Opcode::While);
+    let whiles: Vec<(InstructionIdx, &Instruction)> = whiles.collect();
+    let mut begins: BTreeSet<(InstructionIdx, i64)> = BTreeSet::new();
+    for (_, hlo) in &whiles {
+        let first = hlo.operands.first().map(|first| module.instruction(*first));
+        let parts = first.filter(|first| first.opcode == Opcode::Tuple).map(|first| &first.operands);
+        begins.extend(parts.into_iter().flatten().filter_map(|part| element(module, *part)));
+    }
+    let mut all: BTreeMap<i64, Handed> = BTreeMap::new();
+    for (index, hlo) in whiles {
+        let Some((trips, handed)) = handed_of(module, index, hlo, &begins) else { continue };
+        let sum = all.entry(trips).or_default();
+        sum.stacked_bytes = sum.stacked_bytes.saturating_add(handed.stacked_bytes);
+        sum.carried_bytes = sum.carried_bytes.saturating_add(handed.carried_bytes);
+    }
+    all
+}
+
+/// Trips of a loop and what it keeps of them, where other loops begin with some of it.
+fn handed_of(
+    module: &Module,
+    index: InstructionIdx,
+    hlo: &Instruction,
+    begins: &BTreeSet<(InstructionIdx, i64)>,
+) -> Option<(i64, Handed)> {
+    let body = module.computation(*hlo.called_computations.first()?);
+    let root = module.instruction(body.root);
+    let [state] = body.parameters() else { return None };
+    if root.opcode != Opcode::Tuple || root.operands.len() != hlo.shape.tuple_shapes.len() {
+        return None;
+    }
+    let trips = i64::try_from(module.trip_count(index)?).ok().filter(|trips| *trips > 1)?;
+    let mut handed = Handed::default();
+    for (place, (end, shape)) in (0_i64..).zip(root.operands.iter().zip(&hlo.shape.tuple_shapes)) {
+        let is_as_it_was = element(module, *end) == Some((*state, place));
+        let Some(bytes) = shape.padded_bytes().and_then(|bytes| i64::try_from(bytes).ok()) else { continue };
+        // A counter is no value to keep.
+        if is_as_it_was || !shape.is_array() || shape.dimensions.is_empty() {
+            continue;
+        }
+        if shape.dimensions.len() < 2 || shape.dimensions[0] != trips {
+            handed.carried_bytes = handed.carried_bytes.saturating_add(bytes);
+        } else if begins.contains(&(index, place)) && is_for_loops(module, index, place) {
+            handed.stacked_bytes = handed.stacked_bytes.saturating_add(bytes);
+        }
+    }
+    (handed.stacked_bytes > 0).then_some((trips, handed))
+}
+
+/// Whether nothing but loops takes an element of a loop's result.
+fn is_for_loops(module: &Module, index: InstructionIdx, place: i64) -> bool {
+    let takes = |user: &&InstructionIdx| {
+        let hlo = module.instruction(**user);
+        hlo.opcode == Opcode::GetTupleElement && hlo.attributes().tuple_index == Some(place)
+    };
+    let is_loop = |taker: &InstructionIdx| module.instruction(*taker).opcode == Opcode::While;
+    let mut stack: Vec<InstructionIdx> = module.users(index).iter().filter(takes).copied().collect();
+    for _ in 0..STEPS {
+        let Some(value) = stack.pop() else { return true };
+        for user in module.users(value) {
+            let takers = module.users(*user);
+            match module.instruction(*user).opcode {
+                Opcode::Copy | Opcode::Bitcast | Opcode::CopyStart | Opcode::CopyDone => stack.push(*user),
+                // Of a tuple that nothing takes the program gives all back.
+                Opcode::Tuple if !takers.is_empty() && takers.iter().all(is_loop) => {}
+                _ => return false,
+            }
+        }
+    }
+    false
+}
+
+/// Which element of which tuple a value is, also where it is copied on the way.
+fn element(module: &Module, value: InstructionIdx) -> Option<(InstructionIdx, i64)> {
+    let mut at = value;
+    for _ in 0..STEPS {
+        let hlo = module.instruction(at);
+        match hlo.opcode {
+            Opcode::Copy | Opcode::Bitcast | Opcode::CopyDone | Opcode::CopyStart => {
+                at = *hlo.operands.first()?
+            }
+            Opcode::GetTupleElement => {
+                let (of, place) = (*hlo.operands.first()?, hlo.attributes().tuple_index?);
+                let source = module.instruction(of);
+                match source.opcode {
+                    Opcode::Tuple => at = *source.operands.get(usize::try_from(place).ok()?)?,
+                    Opcode::CopyStart => at = of,
+                    _ => return Some((of, place)),
+                }
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Arrays that a program gives back: the type and the extents of each.
+pub(crate) fn results(module: &Module) -> BTreeSet<(&'static str, Vec<i64>)> {
+    let root = module.instruction(module.computation(module.entry()).root);
+    let arrays = root.shape.leaves().into_iter().filter(|shape| shape.is_array());
+    arrays.map(|shape| (shape.element_type.name(), shape.dimensions.clone())).collect()
 }
 
 /// Extents of the values of a program that are f64.
@@ -107,5 +224,84 @@ mod tests {
         assert!(is_transformed(128, &found) && is_transformed(256, &found) && is_transformed(66, &found));
         assert!(!is_transformed(1024, &found) && !is_transformed(128, &BTreeSet::new()));
         assert_eq!((elements(&[8, 16]), elements(&[]), elements(&[0, 3])), (Some(128), None, None));
+    }
+
+    /// A forward loop that carries two values and keeps two stacks, of which the second is a result too, and the loop back.
+    const LOOPS: &str = "HloModule m
+
+forward {
+  s = (s32[], f32[64], f32[64], f32[8,64], f32[8,64], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  h = f32[64] get-tuple-element(s), index=1
+  c = f32[64] get-tuple-element(s), index=2
+  hs = f32[8,64] get-tuple-element(s), index=3
+  cs = f32[8,64] get-tuple-element(s), index=4
+  w = f32[64] get-tuple-element(s), index=5
+  one = s32[] constant(1)
+  zero = s32[] constant(0)
+  next = s32[] add(i, one)
+  hn = f32[64] multiply(h, w)
+  cn = f32[64] add(c, h)
+  hr = f32[1,64] reshape(h)
+  cr = f32[1,64] reshape(c)
+  hu = f32[8,64] dynamic-update-slice(hs, hr, i, zero)
+  cu = f32[8,64] dynamic-update-slice(cs, cr, i, zero)
+  ROOT r = (s32[], f32[64], f32[64], f32[8,64], f32[8,64], f32[64]) tuple(next, hn, cn, hu, cu, w)
+}
+
+until {
+  s = (s32[], f32[64], f32[64], f32[8,64], f32[8,64], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(8)
+  ROOT t = pred[] compare(i, n), direction=LT
+}
+
+back {
+  s = (s32[], f32[64], f32[8,64], f32[8,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  g = f32[64] get-tuple-element(s), index=1
+  hs = f32[8,64] get-tuple-element(s), index=2
+  cs = f32[8,64] get-tuple-element(s), index=3
+  one = s32[] constant(1)
+  zero = s32[] constant(0)
+  next = s32[] add(i, one)
+  hr = f32[1,64] dynamic-slice(hs, i, zero), dynamic_slice_sizes={1,64}
+  ho = f32[64] reshape(hr)
+  gn = f32[64] multiply(g, ho)
+  ROOT r = (s32[], f32[64], f32[8,64], f32[8,64]) tuple(next, gn, hs, cs)
+}
+
+until_back {
+  s = (s32[], f32[64], f32[8,64], f32[8,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(8)
+  ROOT t = pred[] compare(i, n), direction=LT
+}
+
+ENTRY e {
+  x = f32[64] parameter(0)
+  zero = s32[] constant(0)
+  nought = f32[] constant(0)
+  empty = f32[8,64] broadcast(nought), dimensions={}
+  begin = (s32[], f32[64], f32[64], f32[8,64], f32[8,64], f32[64]) tuple(zero, x, x, empty, empty, x)
+  ran = (s32[], f32[64], f32[64], f32[8,64], f32[8,64], f32[64]) while(begin), condition=until, body=forward
+  hs = f32[8,64] get-tuple-element(ran), index=3
+  cs = f32[8,64] get-tuple-element(ran), index=4
+  again = (s32[], f32[64], f32[8,64], f32[8,64]) tuple(zero, x, hs, cs)
+  done = (s32[], f32[64], f32[8,64], f32[8,64]) while(again), condition=until_back, body=back
+  g = f32[64] get-tuple-element(done), index=1
+  ROOT r = (f32[64], f32[8,64]) tuple(g, cs)
+}
+";
+
+    #[test]
+    fn what_a_trip_hands_on_is_told_from_what_a_loop_keeps_for_another() {
+        let module = Module::parse(LOOPS).unwrap();
+        // h and c go from trip to trip; the stack of c is a result, and stays.
+        let expected = Handed { stacked_bytes: 8 * 64 * 4, carried_bytes: 2 * 64 * 4 };
+        assert_eq!(handed(&module), BTreeMap::from([(8, expected)]));
+        let alone = LOOPS.replace("tuple(zero, x, hs, cs)", "tuple(zero, x, empty, empty)");
+        assert!(handed(&Module::parse(&alone).unwrap()).is_empty(), "no other loop begins with it");
+        assert_eq!(results(&module), BTreeSet::from([("f32", vec![64]), ("f32", vec![8, 64])]));
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn module_value(label: &str) -> Value {
 pub(crate) fn of(case: &Case<'_>, messages: &[Message]) -> Report {
     let fixes = fixes::all(case);
     let corrections = corrections::all(case);
-    let mut tables = vec![parts(case), largest(case), cure_table(&fixes)];
+    let mut tables = vec![parts(case), largest(case), cure_table(case, &fixes)];
     if !corrections.is_empty() {
         let rows = corrections.iter().map(|correction| {
             row![
@@ -104,6 +104,11 @@ fn words(buffer: &Buffer) -> String {
 fn over(case: &Case<'_>) -> Option<Size> {
     let said = case.message.and_then(|message| message.over);
     said.or_else(|| Some(case.used?.minus(case.limit?)).map(|size| Size { bytes: size.bytes.max(0), ..size }))
+}
+
+/// Whether it does not fit: what a message says always; of a run nobody may say how much there is.
+fn is_over(case: &Case<'_>) -> Option<bool> {
+    if case.message.is_some() { Some(true) } else { over(case).map(|over| over.bytes > 0) }
 }
 
 fn values(case: &Case<'_>, messages: &[Message], fixes: &[Fix]) -> Vec<Value> {
@@ -336,7 +341,7 @@ fn largest(case: &Case<'_>) -> Table {
     Table::of("largest", "Largest buffers", rows)
 }
 
-fn cure_table(fixes: &[Fix]) -> Table {
+fn cure_table(case: &Case<'_>, fixes: &[Fix]) -> Table {
     let rows = fixes.iter().map(|fix| {
         let fits = match fix.fits {
             Some(true) => "yes",
@@ -372,7 +377,9 @@ fn cure_table(fixes: &[Fix]) -> Table {
             prose("but", "But", "What it costs, or when it does not work.", fix.but.as_str()),
         ]
     });
-    Table::of("cures", "What would make it fit", rows)
+    let title =
+        if is_over(case) == Some(false) { "What would make it smaller" } else { "What would make it fit" };
+    Table::of("cures", title, rows)
 }
 
 fn message_table(messages: &[Message], main: Option<&Message>) -> Table {
@@ -409,8 +416,7 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
     let subject =
         subject.filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!(" for {name}"));
     let over = over(case);
-    // Of a run nobody may say how much there is.
-    let is_over = if case.message.is_some() { Some(true) } else { over.map(|over| over.bytes > 0) };
+    let is_over = is_over(case);
     let numbers = match (case.used, case.limit, over) {
         (Some(used), Some(limit), Some(over)) if over.bytes > 0 => {
             format!("{} needed, {} there, {} too much", size(used.bytes), size(limit.bytes), size(over.bytes))
@@ -443,8 +449,14 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
     let blind = case.space == "hbm"
         && case.buffers.is_empty()
         && !case.form().is_some_and(crate::message::Form::is_at_run_time);
-    let first = fixes.first();
+    // Where it fits nothing has to be changed: the table says what would be saved all the same.
+    let suffices = is_over == Some(false);
+    let first = fixes.first().filter(|_| !suffices);
+    let spare = case.limit.zip(case.used).map(|(limit, used)| size(limit.bytes.saturating_sub(used.bytes)));
     let ceiling = match first {
+        None if suffices => {
+            format!("it fits with {} to spare: nothing has to be changed", spare.unwrap_or_default())
+        }
         Some(fix) => match (fix.fits, fix.spare_bytes()) {
             (Some(true), Some(spare)) => format!("{}: then it fits with {} to spare", fix.what, size(spare)),
             (Some(false), Some(spare)) => {
@@ -474,13 +486,19 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
             evidence.join("; ")
         },
         ceiling,
-        recommendation: if blind {
+        recommendation: if suffices {
+            "the table says what each change would save".to_owned()
+        } else if blind {
             dump.to_owned()
         } else {
             first.map(|fix| fix.how.clone()).unwrap_or_default()
         },
-        falsifier: "with the change the same text comes again: a compilation shows it, and needs no device"
-            .to_owned(),
+        falsifier: if suffices {
+            "the program runs out of memory: the runtime and other programs keep some of it too"
+        } else {
+            "with the change the same text comes again: a compilation shows it, and needs no device"
+        }
+        .to_owned(),
         status: Status::Derived,
         ..Finding::default()
     }

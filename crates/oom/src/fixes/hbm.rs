@@ -6,7 +6,7 @@ use haloscope_hlo::ElementType;
 use haloscope_report::Status;
 use haloscope_time::layer::Layer;
 
-use super::{Fix, part, powers, size, smallest};
+use super::{Fix, HEADROOM, part, powers, size, smallest};
 use crate::case::Case;
 use crate::framework::Framework;
 use crate::loss::{self, Logits};
@@ -18,8 +18,6 @@ use crate::shape::{array, plain};
 const WORTH_SHARE: f64 = 0.02;
 /// Smaller buffers are left alone, however many there are.
 const SMALL_BYTES: i64 = 1 << 20;
-/// Of the memory one part of so many stays free where a cure can be had in halves.
-const HEADROOM: i64 = 16;
 /// Trips from which a leading extent is taken for that of a loop over layers or steps.
 const TRIPS: i64 = 4;
 /// More are no trips of a loop where nothing else says that there is one.
@@ -112,9 +110,9 @@ fn donate(case: &Case<'_>) -> Option<Fix> {
         return (could > 0)
             .then(|| Fix::unknown("donate", what, how, but).saving(case, could, Status::Estimated));
     }
-    let mut free: BTreeMap<&str, Vec<(usize, &Buffer)>> = BTreeMap::new();
+    let mut free: BTreeMap<String, Vec<(usize, &Buffer)>> = BTreeMap::new();
     for (place, buffer) in worth(case, |buffer| buffer.what == What::Result) {
-        free.entry(plain(&buffer.shape)).or_default().push((place, buffer));
+        free.entry(result_shape(case, buffer)).or_default().push((place, buffer));
     }
     let mut taken = Vec::new();
     let mut given = Vec::new();
@@ -134,6 +132,23 @@ fn donate(case: &Case<'_>) -> Option<Fix> {
         size(saved)
     );
     Some(Fix::unknown("donate", what, how, but).saving(case, saved, Status::Derived).on(places(&taken)))
+}
+
+/// The shape in which a program gives a value back: its own, or the only one of its type that has as many elements, as which it is seen
+/// outside.
+fn result_shape(case: &Case<'_>, buffer: &Buffer) -> String {
+    let own = plain(&buffer.shape).to_owned();
+    let Some((holding, (kind, extents))) = case.holding.zip(array(&buffer.shape)) else { return own };
+    let count = program::elements(&extents);
+    let is_seen = |seen: &&(&str, Vec<i64>)| seen.0 == kind.name() && program::elements(&seen.1) == count;
+    let mut all = holding.results.iter().filter(is_seen);
+    match (all.next(), all.next()) {
+        (Some((kind, extents)), None) => {
+            let words: Vec<String> = extents.iter().map(ToString::to_string).collect();
+            format!("{kind}[{}]", words.join(","))
+        }
+        _ => own,
+    }
 }
 
 /// f64, which a TPU has no units for: XLA makes each value of two f32, and products of more.
@@ -224,9 +239,13 @@ struct Kept<'c> {
     /// All of them, in words, behind what they take.
     of: String,
     buffers: Vec<(usize, &'c Buffer)>,
-    /// Bytes of what all trips or layers begin with, which must stay. Which of the values that is nobody says: one of the middle
-    /// is taken.
+    /// Bytes of them that need not be kept.
+    again_bytes: i64,
+    /// Bytes of what all trips or layers begin with, which must stay. Where the program does not say which of the values that is, one of
+    /// the middle is taken.
     begin_bytes: i64,
+    /// Whether nothing but shapes says where one begins.
+    is_guess: bool,
     /// How what a trip or layer keeps is computed again, and how it is by groups of them.
     how: [&'static str; 2],
 }
@@ -238,7 +257,7 @@ fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
         return Vec::new();
     }
     let Some(kept) = of_loop(case).or_else(|| of_layers(case)) else { return Vec::new() };
-    let (all, n, one) = (sum(&kept.buffers), kept.count, kept.one);
+    let (all, n, one) = (kept.again_bytes, kept.count, kept.one);
     let [how, nested] = kept.how;
     let word = format!("{} kept {} ({})", size(all), kept.of, first(&kept.buffers));
     let mut fixes = Vec::new();
@@ -251,6 +270,7 @@ fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
         fixes.push(
             Fix::unknown("checkpoint", what, how, but)
                 .saving(case, all - kept.begin_bytes, Status::Estimated)
+                .guessed(kept.is_guess)
                 .on(places(&kept.buffers)),
         );
     }
@@ -265,6 +285,7 @@ fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
             Fix::unknown("checkpoint_in_groups", what, nested, but)
                 .saving(case, all - stays, Status::Estimated)
                 .by(groups)
+                .guessed(kept.is_guess)
                 .on(places(&kept.buffers)),
         );
     }
@@ -325,13 +346,21 @@ fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
             "two scans, one in the other, with jax.checkpoint around both bodies",
         ],
     };
-    let begin_bytes = middle(&buffers);
+    // Where the program is known, it says what goes from trip to trip, and what nothing but the loop back takes; else what a trip
+    // begins with is one of what is kept, the one in the middle.
+    let handed = case.holding.and_then(|holding| holding.handed.get(&n));
+    let all = sum(&buffers);
+    let again_bytes = handed.map_or(all, |handed| handed.stacked_bytes.min(all));
+    let begin_bytes =
+        handed.map_or_else(|| middle(&buffers), |handed| handed.carried_bytes.saturating_mul(n));
     Some(Kept {
         count: n,
         one: "trip",
         of: format!("for each of {n} trips of a loop"),
         buffers,
+        again_bytes,
         begin_bytes,
+        is_guess: false,
         how,
     })
 }
@@ -367,7 +396,16 @@ fn of_layers<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
         "jax.checkpoint around functions of several layers, and around each layer in them",
     ];
     let of = format!("of the forward pass by {count} {one}s");
-    Some(Kept { count, one, of, buffers, begin_bytes, how })
+    Some(Kept {
+        count,
+        one,
+        of,
+        again_bytes: sum(&buffers),
+        buffers,
+        begin_bytes,
+        is_guess: one == "part",
+        how,
+    })
 }
 
 fn temporaries<'c>(case: &'c Case<'_>) -> impl Iterator<Item = (usize, &'c Buffer)> {
@@ -515,7 +553,7 @@ fn shard(case: &Case<'_>) -> Option<Fix> {
     // Results that take the shape of an argument are sharded with it.
     let is_sharded_too = |buffer: &Buffer| {
         buffer.what == What::Result
-            && large.iter().any(|(_, argument)| plain(&argument.shape) == plain(&buffer.shape))
+            && large.iter().any(|(_, argument)| plain(&argument.shape) == result_shape(case, buffer))
     };
     let results = worth(case, is_sharded_too);
     let both = all.saturating_add(sum(&results));
@@ -570,6 +608,8 @@ fn half(case: &Case<'_>) -> Option<Fix> {
             "numerics change; optimiser state is kept in f32 for a reason",
         )
         .saving(case, all / 2, Status::Estimated)
+        // Some ops keep their operands in f32 all the same, sorts among them.
+        .guessed(true)
         .on(places(&wide)),
     )
 }

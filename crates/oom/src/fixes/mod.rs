@@ -10,6 +10,11 @@ use haloscope_report::{Status, units};
 
 use crate::case::Case;
 
+/// Of the memory one part of so many stays free where a cure can be had in halves.
+const HEADROOM: i64 = 16;
+/// An estimate that leaves less than one part of so many of the memory free is none to rely on.
+const SURE: i64 = 20;
+
 /// Something to try.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fix {
@@ -36,6 +41,8 @@ pub(crate) struct Fix {
     /// How many times smaller something becomes, or in how many parts it is worked on, over how many devices it is kept; of groups how
     /// many are in one.
     pub(crate) times: Option<i64>,
+    /// Whether what it saves rests on a guess at how the program is made, so that one that rests on its numbers goes before it.
+    pub(crate) is_guess: bool,
     /// Bytes that are needed with this cure and those above it that are about other buffers.
     pub(crate) together_bytes: Option<i64>,
 }
@@ -45,6 +52,13 @@ impl Fix {
     #[must_use]
     pub(crate) fn spare_bytes(&self) -> Option<i64> {
         Some(self.limit_bytes?.saturating_sub(self.left_bytes?))
+    }
+
+    /// Whether it fits as surely as numbers can say: one that is estimated by enough to spare for what the compiler plans anew.
+    fn is_sure(&self) -> bool {
+        let numbers = self.spare_bytes().zip(self.limit_bytes);
+        let has_room = numbers.is_none_or(|(spare, limit)| spare >= limit / SURE);
+        !self.is_guess && (self.status != Status::Estimated || has_room)
     }
 
     /// A cure of which nobody can say what it saves.
@@ -92,6 +106,12 @@ impl Fix {
         self
     }
 
+    /// Of what is guessed of the program.
+    pub(crate) fn guessed(mut self, is_guess: bool) -> Self {
+        self.is_guess = is_guess;
+        self
+    }
+
     /// With the buffers that it is about.
     pub(crate) fn on(mut self, buffers: Vec<usize>) -> Self {
         self.buffers = buffers;
@@ -130,8 +150,8 @@ pub(crate) fn size(bytes: i64) -> String {
     units::bytes(bytes as f64)
 }
 
-/// The cures of a case: those that make it fit first, in the order of what they cost a programmer, then those of which nobody can
-/// tell, then those that do not suffice, by what they save.
+/// The cures of a case: those that make it fit first, the sure ones before those that hardly do or rest on a guess, each in the order
+/// of what they cost a programmer; then those of which nobody can tell, then those that do not suffice, by what they save.
 #[must_use]
 pub(crate) fn all(case: &Case<'_>) -> Vec<Fix> {
     let mut all = if case.is_on_chip() {
@@ -143,9 +163,10 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Fix> {
     };
     // A stable sort keeps the order of cost among equals.
     all.sort_by_key(|fix| match fix.fits {
-        Some(true) => (0, 0),
-        None => (1, 0),
-        Some(false) => (2, -fix.saves_bytes.unwrap_or(0)),
+        Some(true) if fix.is_sure() => (0, 0),
+        Some(true) => (1, 0),
+        None => (2, 0),
+        Some(false) => (3, -fix.saves_bytes.unwrap_or(0)),
     });
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     let mut left = case.used.map(|used| used.bytes);

@@ -123,7 +123,8 @@ fn nothing_is_computed_again_where_nothing_is_differentiated() {
     };
     assert_eq!(ids(Some(true))[0], "checkpoint");
     assert_eq!(ids(None)[0], "checkpoint");
-    assert_eq!(ids(Some(false)), ["narrower", "smaller_batch"]);
+    // What XLA may keep in f32 all the same stands behind what it surely makes smaller.
+    assert_eq!(ids(Some(false)), ["smaller_batch", "narrower"]);
 }
 
 #[test]

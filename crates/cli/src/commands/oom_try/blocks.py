@@ -35,27 +35,79 @@ def in_blocks(module, own, is_meant, choose, n):
     sourceless = lambda name: name not in rooted and isinstance(own.ops[name].shape, Array) and own.ops[name].code != "constant"
     for name in list(region):
         region |= {a for a in reach(own, [o for o in own.ops[name].operands if sourceless(o)], above) if sourceless(a)}
+    # What is small is cut with the rest, or is put together block by block and used whole: first entries that are picked, then all
+    # that is not made of large values.
+    picks = {name for name in region if own.ops[name].code == "gather" and count(own.ops[name].operands[0]) == size}
+    small = {name for name in region if count(name) < size and all(count(o) < size for o in own.ops[name].operands) and isinstance(own.ops[name].shape, Array)}
     why = None
-    for dim in choose(target.shape.dims):
-        if target.shape.dims[dim] % n or target.shape.dims[dim] < n:
-            continue
-        try:
-            return blocks_of(module, own, region, target, dim, n, size, users)
-        except Cannot as error:
-            why = why or str(error)
+    for whole in (set(), picks, small, picks | small):
+        if whole or why is None:
+            for dim in choose(target.shape.dims):
+                if target.shape.dims[dim] % n or target.shape.dims[dim] < n:
+                    continue
+                try:
+                    return blocks_of(module, own, region, target, dim, n, size, users, whole, picks)
+                except Cannot as error:
+                    why = why or str(error)
     raise Cannot(why or "no dimension of %s can be cut into %d" % (target.shape, n))
 
 
-def blocks_of(module, own, region, target, dim, n, size, users):
+# Times that what is cut is made: once for each sum that a later one needs.
+PASSES = 4
+
+
+def is_pick(op, d):
+    """Whether a gather or scatter takes single entries of a dimension by their indices."""
+    if op.code == "gather":
+        return d in op.ints("start_index_map") and d in op.ints("collapsed_slice_dims") and op.ints("slice_sizes")[d] == 1
+    return op.code == "scatter" and len(op.operands) == 3 and d in op.ints("scatter_dims_to_operand_dims") and d in op.ints("inserted_window_dims")
+
+
+def shifted(module, inner, op, indices, d, extent, start, part):
+    """The indices of a gather or scatter as they are in a part of the dimension; of a gather also which of them lie in that part."""
+    shape = inner.ops[indices].shape
+    key = "start_index_map" if op.code == "gather" else "scatter_dims_to_operand_dims"
+    at, vector = op.ints(key).index(d), int(op.attrs["index_vector_dim"])
+    if shape.kind != "s32":
+        indices = inner.add(Op(module.name("convert"), shape.of(shape.dims, "s32"), "convert", [indices]))
+    shape = inner.ops[indices].shape
+    all_ = lambda value: inner.add(Op(module.name("broadcast"), shape, "broadcast", [value], attrs={"dimensions": "{}"})) if shape.dims else value
+    number = lambda value: all_(module.constant(inner, value))
+    choose = lambda flags, a, b: inner.add(Op(module.name("select"), shape, "select", [flags, a, b]))
+    flags = Array("pred", shape.dims)
+    if op.code == "gather":
+        # An index beyond the end takes the last entry.
+        held = inner.add(Op(module.name("clamp"), shape, "clamp", [number(0), indices, number(extent - 1)]))
+    else:
+        held = indices
+    moved = module.binary(inner, "subtract", held, all_(start))
+    mask = None
+    if op.code == "gather":
+        low = module.binary(inner, "compare", moved, number(0), flags, direction="GE")
+        high = module.binary(inner, "compare", moved, number(part), flags, direction="LT")
+        mask = module.binary(inner, "and", low, high)
+    if vector < len(shape.dims):
+        place = inner.add(Op(module.name("iota"), shape, "iota", literal="", attrs={"iota_dimension": vector}))
+        is_it = module.binary(inner, "compare", place, number(at), flags, direction="EQ")
+        moved = choose(is_it, moved, indices)
+        if mask is not None:
+            limits = ", ".join("[%d:%d]" % ((at, at + 1) if i == vector else (0, x)) for i, x in enumerate(shape.dims))
+            own_ = [1 if i == vector else x for i, x in enumerate(shape.dims)]
+            mask = inner.add(Op(module.name("slice"), Array("pred", own_), "slice", [mask], attrs={"slice": "{%s}" % limits}))
+            mask = inner.add(Op(module.name("reshape"), Array("pred", [x for i, x in enumerate(shape.dims) if i != vector]), "reshape", [mask]))
+    return moved, mask
+
+
+def blocks_of(module, own, region, target, dim, n, size, users, whole, picks):
     order = [name for name in own.order() if name in region]
     place = {name: t for name, t in ((name, ties(module, own, own.ops[name])) for name in order)}
     marks, outer, stack = {target.name: {dim}}, {}, [(target.name, dim)]
 
     def mark(name, d):
-        held = marks if name in region else outer
+        held = marks if name in region and name not in whole else outer
         if d not in held.setdefault(name, set()):
             held[name].add(d)
-            if name in region:
+            if name in region and name not in whole:
                 stack.append((name, d))
 
     while stack:
@@ -64,10 +116,14 @@ def blocks_of(module, own, region, target, dim, n, size, users):
         for k, i, e, j in t.same:
             if e is None and j == d:
                 mark(op.operands[k], i)
+        if op.code == "scatter" and is_pick(op, d):
+            mark(op.operands[0], d)
         for u in users[name]:
-            if u not in region:
+            if u not in region or u in whole:
                 continue
             op = own.ops[u]
+            if op.code == "scatter" and op.operands[0] == name and is_pick(op, d):
+                mark(u, d)
             for k, i, e, j in place[u].same:
                 if e is None and op.operands[k] == name and i == d:
                     mark(u, j)
@@ -80,37 +136,69 @@ def blocks_of(module, own, region, target, dim, n, size, users):
             if len(of) > 1:
                 raise Cannot("%s would be cut along two of its dimensions" % (own.ops[name].path or name))
     at = {name: next(iter(of)) for held in (marks, outer) for name, of in held.items()}
-    summing, body = {}, []
+    # `parts` says which operands of an instruction are cut; others are taken whole.
+    summing, body, parts = {}, [], {}
     for name in order:
         op, t = own.ops[name], place[name]
         cut = [(k, at[o]) for k, o in enumerate(op.operands) if o in at]
+        must = {c for c in cut if op.operands[c[0]] in marks}
+        refuse = lambda: Cannot("%s needs all of it at once" % (op.path or name))
         if name in marks:
-            known = {(k, i) for k, i, e, j in t.same}
-            inside = [c for c in cut if c not in known]
-            free = (None, at[name]) in t.free
-            if inside or not (free or any(e is None and j == at[name] and (k, i) in cut for k, i, e, j in t.same)):
-                raise Cannot("%s needs all of it at once" % (op.path or name))
+            tied = {(k, i) for k, i, e, j in t.same if e is None and j == at[name]}
+            if op.code == "scatter" and is_pick(op, at[name]):
+                tied.add((0, at[name]))
+            if not must <= tied or not ((None, at[name]) in t.free or tied & set(cut)):
+                raise refuse()
+            parts[name] = {k for k, i in cut if (k, i) in tied}
             body.append(name)
-        elif cut:
-            if not any(set(cut) <= set(group) for group in t.summed) and op.code != "scatter":
-                raise Cannot("%s needs all of it at once" % (op.path or name))
+        elif name in whole and name not in picks:
+            continue
+        elif must:
+            picked = op.code == "gather" and len(must) == 1 and next(iter(must))[0] == 0 and is_pick(op, next(iter(must))[1]) and op.shape.kind != "pred"
+            group = must if picked else next((set(group) for group in t.summed if must <= set(group)), None)
+            if group is None:
+                raise refuse()
             code = root_code(module, op) if op.code in ("reduce", "scatter") else "add"
-            if code not in ORDER or isinstance(op.shape, Tuple) or (op.code == "scatter" and 0 in [k for k, _ in cut]):
-                raise Cannot("%s needs all of it at once" % (op.path or name))
-            summing[name] = code
+            if code not in ORDER or isinstance(op.shape, Tuple) or (op.code == "scatter" and 0 in [k for k, _ in must]):
+                raise refuse()
+            summing[name], parts[name] = code, {k for k, i in cut if (k, i) in group}
             body.append(name)
-    # What is not cut stands before the loop, or after it where it needs what the loop sums up.
-    after = reach(own, summing, lambda name: users[name]) - set(summing)
-    if any(name in after for name in body):
-        raise Cannot("%s needs what is summed over all blocks" % (own.ops[next(name for name in body if name in after)].path or "an instruction"))
     inside = set(body)
+    # What needs a sum over all blocks is made in another pass over them, behind it.
+    turn = {}
+    for name in own.order():
+        waits = lambda o: o in summing or (o in marks and name not in inside)
+        turn[name] = max([turn[o] + waits(o) for o in own.ops[name].operands], default=0)
     results = [name for name in body if name in summing or name == own.root or any(u not in inside for u in users[name])]
     for name in results:
         if name not in summing and own.ops[name].shape.count() >= size:
             raise Cannot("%s is needed whole: it is a result, or another loop takes it" % (own.ops[name].path or name))
+    passes = sorted({turn[name] for name in results})
+    if len(passes) > PASSES:
+        raise Cannot("%s would have to be made %d times" % (own.ops[target.name].path or target.name, len(passes)))
+    for name in inside & set(marks):
+        if own.ops[name].shape.dims[at[name]] % n:
+            raise Cannot("an extent of %s can't be divided by %d" % (own.ops[name].path or name, n))
+    plans, ended, old = [], {}, {name: own.ops[name] for name in body}
+    for one in passes:
+        ends = [name for name in results if turn[name] == one]
+        need = reach(own, ends, lambda name: [o for o in own.ops[name].operands if o in inside and o in marks])
+        plans.append((ends, [name for name in body if name in need]))
+    for ends, part in plans:
+        in_pass(module, own, ends, part, inside, old, marks, at, summing, parts, n, ended)
+    for name in body:
+        if name in own.ops:
+            own.ops.pop(name)
+    again = "" if len(passes) < 2 else ", %d times over" % len(passes)
+    return "%s in %d blocks of its dimension %d%s" % (target.shape, n, dim, again)
+
+
+def in_pass(module, own, results, body, region, old, marks, at, summing, parts, n, ended):
+    """One loop over all blocks; `ended` has what those before it gave."""
+    inside = set(body)
     inputs = []
     for name in body:
-        for o in own.ops[name].operands:
+        for o in old[name].operands:
             if o not in inside and o not in inputs and own.ops[o].code != "constant":
                 inputs.append(o)
     begin = []
@@ -123,14 +211,13 @@ def blocks_of(module, own, region, target, dim, n, size, users):
             begin.append(own.add(Op(module.name("first"), op.shape, "broadcast", [first.name], attrs={"dimensions": "{}"})) if op.shape.dims else first.name)
         else:
             begin.append(module.filled(own, op.shape))
-    constants = {o for name in body for o in own.ops[name].operands if o not in inside and own.ops[o].code == "constant"}
+    constants = {o for name in body for o in old[name].operands if o not in inside and own.ops[o].code == "constant"}
     extents = {name: (own.ops[name].shape.dims[at[name]], at[name]) for name in list(inside & set(marks)) + [i for i in inputs if i in at]}
     for name, (extent, _) in extents.items():
         if extent % n:
             raise Cannot("an extent of %s can't be divided by %d" % (own.ops[name].path or name, n))
-    for name in constants & set(at):
+    if any(old[name].operands[k] in constants for name in body for k in parts[name]):
         raise Cannot("a constant would have to be cut")
-    old = {name: own.ops[name] for name in body}
     fixed = {name: own.ops[name] for name in constants}
 
     def make(inner, index, names):
@@ -143,33 +230,47 @@ def blocks_of(module, own, region, target, dim, n, size, users):
                 starts[extent] = module.binary(inner, "multiply", index, module.constant(inner, extent // n))
             return starts[extent]
 
-        def value(o):
+        def value(name, k):
+            o = old[name].operands[k]
+            key = (o, o in at and k in parts[name])
             if o in new:
                 return new[o]
             if o in fixed:
                 copy = fixed[o].copy()
                 copy.name = module.name(o)
                 new[o] = inner.add(copy)
-            elif o in at:
-                extent, d = extents[o]
-                new[o] = module.sliced(inner, given[o], d, start(extent), extent // n)
-            else:
-                new[o] = given[o]
-            return new[o]
+                return new[o]
+            if key not in new:
+                new[key] = given[o]
+                if key[1]:
+                    extent, d = extents[o]
+                    new[key] = module.sliced(inner, given[o], d, start(extent), extent // n)
+            return new[key]
 
         for name in body:
             op = old[name].copy()
             op.name = module.name(name)
             if name in summing and op.code == "scatter":
-                op.operands = [held[name]] + [value(o) for o in op.operands[1:]]
+                op.operands = [held[name]] + [value(name, k) for k in range(1, len(op.operands))]
                 new[name] = inner.add(op)
                 continue
-            if name in summing and op.code == "reduce":
-                op.operands = [value(op.operands[0]), value(op.operands[1])]
-            else:
-                op.operands = [value(o) for o in op.operands]
+            op.operands = [value(name, k) for k in range(len(op.operands))]
+            if name in summing and op.code == "gather":
+                d = at[old[name].operands[0]]
+                extent = old_extent(own, old, old[name].operands[0], d)
+                op.operands[1], mask = shifted(module, inner, op, op.operands[1], d, extent, start(extent), extent // n)
+                batch = [j for j in range(len(op.shape.dims)) if j not in op.ints("offset_dims")]
+                sizes = op.ints("slice_sizes")
+                inner.add(op)
+                flags = inner.add(Op(module.name("broadcast"), Array("pred", op.shape.dims), "broadcast", [mask], attrs={"dimensions": braces(batch)}))
+                picked = inner.add(Op(module.name("select"), op.shape, "select", [flags, op.name, module.filled(inner, op.shape)]))
+                new[name] = module.binary(inner, "add", held[name], picked)
+                continue
             if name in marks:
                 extent, d = extents[name]
+                if op.code == "scatter" and is_pick(op, d):
+                    op.operands[1], _ = shifted(module, inner, op, op.operands[1], d, extent, start(extent), extent // n)
+                    # The order of indices is the same, and those of other blocks lie outside.
                 op.shape = op.shape.of([extent // n if i == d else x for i, x in enumerate(op.shape.dims)])
                 adapt(op, {d}, n)
                 if op.code == "gather":
@@ -197,13 +298,14 @@ def blocks_of(module, own, region, target, dim, n, size, users):
                 ends.append(module.updated(inner, held[name], new[name], d, start(extent)))
         return [names[i] for i in range(len(inputs))] + ends
 
-    done = module.loop(own, n, inputs + begin, make)
+    done = module.loop(own, n, [ended.get(i, i) for i in inputs] + begin, make)
     for name, end in zip(results, done[len(inputs) :]):
-        own.replace(name, end, but=inside)
-    for name in body:
-        if name in own.ops:
-            own.ops.pop(name)
-    return "%s in %d blocks of its dimension %d" % (target.shape, n, dim)
+        ended[name] = end
+        own.replace(name, end, but=region)
+
+
+def old_extent(own, old, name, d):
+    return (old[name] if name in old else own.ops[name]).shape.dims[d]
 
 
 PAIRS = 1024

@@ -158,6 +158,11 @@ def ties(module, own, op):
     elif code == "reduce-window" and isinstance(out, Array):
         sizes = re.search(r"size=([\dx]+)", op.attrs["window"])[1].split("x")
         t.same += [(0, i, None, i) for i in range(len(out.dims)) if sizes[i] == "1" and dims[0][i] == out.dims[i]]
+    elif code == "select-and-scatter":
+        # Of a pooling's gradient: the window's source has as many entries along what no window goes over.
+        sizes = re.search(r"size=([\dx]+)", op.attrs["window"])[1].split("x")
+        whole = [i for i in range(len(out.dims)) if sizes[i] == "1" and dims[1][i] == out.dims[i]]
+        t.same += [(k, i, None, i) for k in (0, 1) for i in whole]
     elif code == "fft":
         n = len(op.ints("fft_length"))
         t.same += [(0, i, None, i) for i in range(len(out.dims) - n)]

@@ -279,15 +279,18 @@ class Module:
         """Puts what is called in the place of the call."""
         for own in self.all.values():
             while True:
-                call = next((op for op in own.ops.values() if op.code == "call"), None)
+                # A choice of one branch is a call.
+                is_call = lambda op: op.code == "call" or (op.code == "conditional" and len(self.called(op)) == 1)
+                call = next((op for op in own.ops.values() if is_call(op)), None)
                 if call is None:
                     break
                 callee = self.called(call)[0]
+                given = call.operands if call.code == "call" else call.operands[1:]
                 new = {}
                 for name in callee.order():
                     op = callee.ops[name].copy()
                     if op.code == "parameter":
-                        new[name] = call.operands[int(op.literal)]
+                        new[name] = given[int(op.literal)]
                         continue
                     op.operands = [new[o] for o in op.operands]
                     op.name = new[name] = self.name(name)

@@ -151,13 +151,16 @@ def cone(own, ends, stop):
 def checkpoint_loop(module, own, group):
     """What a loop keeps of each trip for a loop that goes through them again is computed again there, from what each trip (or the first of each `group` trips) begins with."""
     loops = [op for op in own.ops.values() if op.code == "while"]
+    said = []
     for first in loops:
         for second in loops:
             if first is not second:
                 try:
-                    return recompute(module, Loop(module, own, first), Loop(module, own, second), group)
+                    said.append(recompute(module, Loop(module, own, first), Loop(module, own, second), group))
                 except Cannot as error:
                     why = str(error)
+    if said:
+        return "; ".join(said)
     raise Cannot(why if len(loops) > 1 else "no loop keeps values for another one")
 
 
