@@ -101,12 +101,7 @@ impl Peers<'_> {
             && time_ps >= ALONE_SHARE * all_ps
             && slower(&small) >= SLOW_SMALL
         {
-            let (captured, of) = self.captured(&small);
-            if slower(&small) >= WAITED_SMALL && (captured as u64) < of {
-                links.uncaptured = self.waited_for(&small, (captured, of), all_ps);
-            } else {
-                self.slow_all(&small, (known, could), all_ps, None, links);
-            }
+            self.slow_all(&small, (known, could), all_ps, None, links);
         }
     }
 
@@ -285,7 +280,8 @@ impl Peers<'_> {
     }
 
     /// Says that these are slow: `could` is what the two links of an axis can carry, `beside` what collectives of other kinds do, bytes
-    /// a second. What is small, or goes on beside other ops, does not tell that links are slow, and is held up by them all the same.
+    /// a second. What is small, or goes on beside other ops, does not tell that links are slow, and is held up by them all the same. Small
+    /// ones that take [far longer](WAITED_SMALL) wait for members that were not captured.
     fn slow_all(
         &self,
         large: &[Large<'_>],
@@ -294,6 +290,12 @@ impl Peers<'_> {
         beside: Option<f64>,
         links: &mut SlowLinks,
     ) {
+        let captured = self.captured(large);
+        let is_small = large.iter().all(|one| one.known.is_small(could));
+        if is_small && slower(large) >= WAITED_SMALL && (captured.0 as u64) < captured.1 {
+            links.uncaptured = self.waited_for(large, captured, all_ps);
+            return;
+        }
         let (rate, time_all) = rate_of(large);
         let by_all = 1.0 / slower(large).max(1.0);
         links.excess_share = time_all * (1.0 - by_all) / all_ps.max(1.0);
@@ -303,7 +305,6 @@ impl Peers<'_> {
             could * large.iter().map(|one| one.known.reachable()).fold(f64::INFINITY, f64::min).min(1.0),
         );
         let quickest = self.quickest_beside(known);
-        let is_small = large.iter().all(|one| one.known.is_small(could));
         for op in self.lengths.keys() {
             let Some((op, one)) = known.get_key_value(op) else { continue };
             let Some(expected_ps) = one.expected_ps(could) else { continue };
@@ -339,7 +340,6 @@ impl Peers<'_> {
             let expected_ps: f64 = large.iter().map(|one| one.expected_ps).sum();
             (time_all / runs.max(1.0), expected_ps / runs.max(1.0))
         });
-        let captured = self.captured(large);
         links.all = Some(SlowAll { rate, could: could_of, ops, kinds, beside, captured, small });
     }
 }

@@ -687,12 +687,10 @@ fn small_messages_that_take_longer_than_any_link_makes_them_wait_for_a_member_th
     let waits = found.uncaptured.unwrap();
     assert!((waits.excess_share - 968.0 / 1500.0).abs() < 3e-3 && waits.quick.is_none(), "{waits:?}");
     assert_eq!(waits.captured, (8, 16));
-    // Near misses: eighteen times as long is what links may make of them; where all members were captured nobody else can come late; three.
+    // Near misses: eighteen times as long is what links may make of them; where all members were captured nobody else can come late.
     for links in [half_captured(&[(16, 145); 4]), small(&[250; 4])] {
         assert!(links.all.is_some() && links.uncaptured.is_none(), "{links:?}");
     }
-    let three = half_captured(&[(16, 250); 3]);
-    assert!(three.is_empty() && three.uncaptured.is_none(), "{three:?}");
 }
 
 #[test]
