@@ -136,7 +136,7 @@ fn element(module: &Module, value: InstructionIdx) -> Option<(InstructionIdx, i6
         let hlo = module.instruction(at);
         match hlo.opcode {
             Opcode::Copy | Opcode::Bitcast | Opcode::CopyDone | Opcode::CopyStart => {
-                at = *hlo.operands.first()?
+                at = *hlo.operands.first()?;
             }
             Opcode::GetTupleElement => {
                 let (of, place) = (*hlo.operands.first()?, hlo.attributes().tuple_index?);
