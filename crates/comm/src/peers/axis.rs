@@ -290,7 +290,10 @@ impl Peers<'_> {
             let Some(expected_ps) = one.expected_ps(could) else { continue };
             for (members, own) in groups.iter().filter(|(members, _)| members.len() > 1) {
                 let time_ps = median(own);
-                if one.is_large(time_ps, Some(could)) && time_ps > SLOW_ALL * expected_ps {
+                // What is neither large nor small takes its way besides, which is known; in a group that was captured nobody else holds it up.
+                let is_told =
+                    one.is_large(time_ps, Some(could)) || (one.has_all(members) && !one.is_small(could));
+                if is_told && time_ps > SLOW_ALL * expected_ps {
                     let by = (expected_ps / time_ps).max(least);
                     links.factors.entry(op.clone()).or_default().entry(members.clone()).or_insert(by);
                 }

@@ -601,6 +601,24 @@ fn a_slow_axis_does_not_hide_behind_hops_of_the_other() {
 }
 
 #[test]
+fn what_is_neither_large_nor_small_goes_with_a_slow_axis_elsewhere() {
+    // Along the other axis 1 MiB takes 19.5 us of bytes, and its way.
+    let groups = |numbers, us| {
+        let found = along(&[
+            (REDUCE, true, 1 << 20, 78),
+            (REDUCE, true, 1 << 20, 78),
+            (REDUCE, false, 1 << 20, 156),
+            (REDUCE, true, numbers, us),
+        ]);
+        assert!(found.axis.is_some(), "{found:?}");
+        found.factors.values().map(|groups| groups.len()).sum::<usize>()
+    };
+    assert_eq!(groups(1 << 18, 90), 6);
+    // Near misses: hardly longer than it should take; so small that nothing tells how long it should.
+    assert_eq!((groups(1 << 18, 30), groups(1 << 10, 90)), (4, 4));
+}
+
+#[test]
 fn an_axis_is_not_slow_for_what_its_kind_of_collectives_can_have() {
     // Hops have one link; the all-reduces seem to send more than two carry, so that they go over others as well.
     let clean = along(&[(REDUCE, true, 1 << 22, 95), (PERMUTE, false, 1 << 20, 101)]);

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Evidence;
-use haloscope_hlo::{InstructionIdx, Module, Opcode};
+use haloscope_hlo::{Instruction, InstructionIdx, Module, Opcode};
 use haloscope_profile::Decoded;
 use haloscope_program::copies::{self, Basis};
 use haloscope_program::relayouts;
@@ -82,8 +82,14 @@ fn moves(module: &Module, index: InstructionIdx) -> bool {
     let is_move = |opcode: Opcode| matches!(opcode, Opcode::Transpose | Opcode::Copy);
     match (hlo.opcode, hlo.called_computations.first()) {
         (Opcode::Fusion, Some(body)) => {
-            let inside =
-                || module.computation(*body).instructions().map(|inner| module.instruction(inner).opcode);
+            let inner = || module.computation(*body).instructions().map(|inner| module.instruction(inner));
+            let inside = || inner().map(|one| one.opcode);
+            // A wider type is work of its own: without the move it reads and writes as much.
+            let widens = |one: &Instruction| {
+                let bits = |one: &Instruction| one.shape.element_type.bits();
+                let from = one.operands.first().and_then(|from| bits(module.instruction(*from)));
+                one.opcode == Opcode::Convert && bits(one).zip(from).is_some_and(|(to, from)| to > from)
+            };
             let is_harmless = |opcode: Opcode| {
                 is_move(opcode)
                     || matches!(
@@ -96,7 +102,7 @@ fn moves(module: &Module, index: InstructionIdx) -> bool {
                             | Opcode::GetTupleElement
                     )
             };
-            inside().any(is_move) && inside().all(is_harmless)
+            inside().any(is_move) && inside().all(is_harmless) && !inner().any(widens)
         }
         (opcode, _) => is_move(opcode),
     }
@@ -170,14 +176,18 @@ mod tests {
 
     #[test]
     fn fusions_that_compute_something_do_not_only_move() {
-        let with = |inner: &str| {
+        let converted = |from: &str, to: &str, inner: &str| {
             let text = format!(
-                "HloModule m\n\nf {{\n  p = f32[8,4]{{1,0}} parameter(0)\n  c = bf16[8,4]{{1,0}} convert(p)\n  {inner}\n  ROOT t = bf16[4,8]{{1,0}} transpose(x), dimensions={{1,0}}\n}}\n\nENTRY e {{\n  a = f32[8,4]{{1,0}} parameter(0)\n  ROOT r = bf16[4,8]{{1,0}} fusion(a), kind=kInput, calls=f\n}}\n"
+                "HloModule m\n\nf {{\n  p = {from}[8,4]{{1,0}} parameter(0)\n  c = {to}[8,4]{{1,0}} convert(p)\n  {inner}\n  ROOT t = {to}[4,8]{{1,0}} transpose(x), dimensions={{1,0}}\n}}\n\nENTRY e {{\n  a = {from}[8,4]{{1,0}} parameter(0)\n  ROOT r = {to}[4,8]{{1,0}} fusion(a), kind=kInput, calls=f\n}}\n"
             );
             let module = Module::parse(&text).unwrap();
             moves(&module, module.instruction_by_name("r").unwrap())
         };
+        let with = |inner: &str| converted("f32", "bf16", inner);
         assert!(with("x = bf16[8,4]{1,0} copy(c)"));
         assert!(!with("x = bf16[8,4]{1,0} negate(c)"));
+        // A wider type is written with or without the move; another of the same width is no work.
+        assert!(!converted("bf16", "f32", "x = f32[8,4]{1,0} copy(c)"));
+        assert!(converted("f32", "s32", "x = s32[8,4]{1,0} copy(c)"));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haloscope_hlo::{InstructionIdx, Module, Opcode};
-use haloscope_program::compute::padded::padded;
+use haloscope_program::compute::padded::{Padded, padded};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op;
 
@@ -37,6 +37,8 @@ pub(crate) struct Wasted {
 const BINDS: f64 = 0.5;
 /// Work with padding that takes longer than the op did says that the padding is not worked on.
 const REFUTED: f64 = 1.02;
+/// Bytes are those of elements alone where they differ from these by no more.
+const ALIKE: f64 = 0.02;
 /// Longer chains are not followed to a `pad`.
 const DEPTH: usize = 16;
 
@@ -52,7 +54,7 @@ impl Evidence<'_> {
         let mut all: Vec<Wasted> = Vec::new();
         for one in padded(self.profile, &self.selection, self.ops())? {
             let way = if one.is_product { Way::Unit } else { Way::Tiles };
-            all.extend(self.wasted(one.op, &rates, way, one.share, one.detail));
+            all.extend(self.wasted(&one, &rates, way));
         }
         for (at, op) in self.ops().iter().enumerate() {
             if Class::of(&op.meta) != Class::Compute {
@@ -60,7 +62,8 @@ impl Evidence<'_> {
             }
             let Some((decoded, index)) = self.instruction(op) else { continue };
             let Some((share, detail)) = of_pads(&decoded.module, index, &mut Vec::new()) else { continue };
-            all.extend(self.wasted(at, &rates, Way::Pad, share, detail));
+            let one = Padded { op: at, is_product: true, share, element_bytes: None, detail };
+            all.extend(self.wasted(&one, &rates, Way::Pad));
         }
         all.sort_by(|a, b| b.saved_ps.total_cmp(&a.saved_ps));
         // An op's time goes once.
@@ -69,8 +72,8 @@ impl Evidence<'_> {
         Some(all)
     }
 
-    fn wasted(&self, at: usize, rates: &Rates, way: Way, share: f64, detail: String) -> Option<Wasted> {
-        let op = self.ops().get(at)?;
+    fn wasted(&self, one: &Padded, rates: &Rates, way: Way) -> Option<Wasted> {
+        let (op, share) = (self.ops().get(one.op)?, one.share);
         if !matches!(Class::of(&op.meta), Class::Compute | Class::Copy) || op.self_ps <= 0 {
             return None;
         }
@@ -80,12 +83,19 @@ impl Evidence<'_> {
             Way::Unit => (self.useful(op) * limits.matrix_ps / (1.0 - share), but(&limits, Roof::Matrix)),
             Way::Pad => (limits.matrix_ps, but(&limits, Roof::Matrix)),
             // The compiler counts the bytes of whole tiles; of slices nobody knows which.
-            Way::Tiles if self.slices(op) == Some(false) => (limits.hbm_ps, but(&limits, Roof::Hbm)),
+            Way::Tiles if self.slices(op) == Some(false) => {
+                let counted = op.hbm_bytes.unwrap_or(0.0) / op.occurrences.max(1) as f64;
+                // A profile that counts the elements alone leaves the tiles to be counted.
+                let is_without =
+                    one.element_bytes.is_some_and(|bytes| (counted / bytes - 1.0).abs() <= ALIKE);
+                let whole_ps = if is_without { limits.hbm_ps / (1.0 - share) } else { limits.hbm_ps };
+                (whole_ps, but(&limits, Roof::Hbm))
+            }
             Way::Tiles => return None,
         };
         let binds = with_ps >= next_ps && (BINDS * time_ps..=REFUTED * time_ps).contains(&with_ps);
         let saved_ps = (time_ps * share).min(time_ps - next_ps) * self.compute_scale();
-        (binds && saved_ps > 0.0).then_some(Wasted { op: at, way, saved_ps, detail })
+        (binds && saved_ps > 0.0).then(|| Wasted { op: one.op, way, saved_ps, detail: one.detail.clone() })
     }
 
     /// What part of an op's FLOPs its products have as they are written: some profilers count those of the padding too.

@@ -58,9 +58,9 @@ pub(crate) enum Reached {
 
 /// Fewer different ops may have something else in common.
 const FEWEST: usize = 4;
-/// So many must agree where their bytes are not sure.
+/// So many must agree where some are not sure.
 const FEWEST_UNSURE: usize = 6;
-/// So few will do where they agree closely, and of some the bytes are sure.
+/// So few will do where they agree closely, and some are sure.
 const FEWEST_CLOSE: usize = 3;
 const AGREE_CLOSELY: f64 = 0.02;
 /// They need this share of the active window together.
@@ -91,7 +91,7 @@ const SUMMED: u64 = 4;
 struct One {
     reached: f64,
     time_ps: f64,
-    /// Whether what was counted of it is what it does.
+    /// Whether what was counted of it is what it does, and what limits it alone.
     is_sure: bool,
     fill: Fill,
 }
@@ -108,8 +108,8 @@ impl<'p> Evidence<'p> {
     }
 
     /// What ops reach that clearly nothing but this limit binds. Of the bytes of slices and of updates in place it is not sure
-    /// that all are moved: such ops are looked at where there are too few others, and have to be more. So are convolutions whose
-    /// features are no whole matrix units where there are too few others.
+    /// that all are moved: such ops are looked at where there are too few others, and have to be more; so are products that sum over less
+    /// than 2048. Convolutions whose features are no whole matrix units are looked at where there are too few others.
     pub(crate) fn reached(&self, roof: Roof) -> Reached {
         let all: Vec<One> = self.bound().filter_map(|(op, limits)| self.one(op, &limits, roof)).collect();
         let sure = all.iter().filter(|one| one.is_sure && one.fill == Fill::WHOLE);
@@ -195,10 +195,7 @@ impl<'p> Evidence<'p> {
                 let is_meant = streams && !is_irregular(&op.meta.category);
                 (is_meant.then_some(Fill::WHOLE)?, !self.slices_or_is_called_so(op))
             }
-            Roof::Matrix => {
-                // Its FLOPs are known; how far it can fill the unit has bounds.
-                (self.fill_of_large(op)?, true)
-            }
+            Roof::Matrix => self.fill_of_large(op)?,
             _ => return None,
         };
         // More than all of a limit says that what was counted is wrong.
@@ -211,8 +208,9 @@ impl<'p> Evidence<'p> {
     }
 
     /// How far an op fills the matrix unit that is one product of 16-bit operands or narrower whose sides are long, or a convolution that
-    /// can be done as such a one; `None` of others.
-    fn fill_of_large(&self, op: &Op<'_>) -> Option<Fill> {
+    /// can be done as such a one, and whether that is sure; `None` of others. Its FLOPs are known; how far it can fill the unit has
+    /// bounds. A product that is summed over little more than a side writes its result more often for what it computes.
+    fn fill_of_large(&self, op: &Op<'_>) -> Option<(Fill, bool)> {
         let is_narrow = |lhs: ElementType, rhs: ElementType| {
             [lhs, rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16))
         };
@@ -223,9 +221,10 @@ impl<'p> Evidence<'p> {
         let is_large = |edge: u64| edge >= LARGE;
         if !products.is_empty() {
             let is_meant = products.iter().all(|one| {
-                is_narrow(one.lhs, one.rhs) && is_large(one.m) && is_large(one.n) && is_large(one.k / 2)
+                is_narrow(one.lhs, one.rhs) && is_large(one.m) && is_large(one.n) && is_large(one.k)
             });
-            return is_meant.then_some(Fill::WHOLE);
+            let is_sure = products.iter().all(|one| is_large(one.k / 2));
+            return is_meant.then_some((Fill::WHOLE, is_sure));
         }
         let device = self.selection.devices.first()?;
         let edge = chips::tpu(&device.type_name)?.matrix_edge;
@@ -242,6 +241,6 @@ impl<'p> Evidence<'p> {
             is_meant.then_some(Fill { least: features * summed, most: summed })
         };
         let fills: Option<Vec<Fill>> = self.convolutions(op).iter().map(fill).collect();
-        fills?.into_iter().reduce(Fill::and)
+        Some((fills?.into_iter().reduce(Fill::and)?, true))
     }
 }

@@ -246,17 +246,25 @@ mod tests {
 
     /// Five products of 4096 x 4096 by 4096 x 4096, 137.4 GFLOP each: 0.698 ms at all of a v5e's peak.
     fn products(length: i64, kind: &str) -> Vec<Made> {
+        summed(5, 4096, length, kind)
+    }
+
+    /// So many products of 4096 x 4096, summed over so many: 33.6 MFLOP each of these, 0.17 us at all of a v5e's peak.
+    fn summed(count: i64, over: u64, length: i64, kind: &str) -> Vec<Made> {
         let mut tpu = Made::tpu(0);
-        let stats = [("flops", Value::Double(137.4e9)), ("bytes_accessed", Value::Double(0.1e9))];
-        let names: Vec<String> = (1..=5).map(|n| format!("d.{n}")).collect();
-        let mut text = format!("HloModule m\n\nENTRY e {{\n  p = {kind}[4096,4096]{{1,0}} parameter(0)\n");
-        for (n, name) in names.iter().enumerate() {
+        let stats =
+            [("flops", Value::Double(33.55e6 * over as f64)), ("bytes_accessed", Value::Double(0.1e9))];
+        let names: Vec<String> = (1..=count).map(|n| format!("d.{n}")).collect();
+        let mut text = format!(
+            "HloModule m\n\nENTRY e {{\n  p = {kind}[4096,{over}]{{1,0}} parameter(0)\n  q = {kind}[{over},4096]{{1,0}} parameter(1)\n"
+        );
+        for (n, name) in (1..).zip(&names) {
             tpu.op(name, "convolution", "", &stats);
-            let root = if n == 4 { "ROOT " } else { "" };
-            text.push_str(&format!("  {root}{name} = f32[4096,4096]{{1,0}} dot(p, p), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"));
+            let root = if n == count { "ROOT " } else { "" };
+            text.push_str(&format!("  {root}{name} = f32[4096,4096]{{1,0}} dot(p, q), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"));
         }
         text.push_str("}\n");
-        tpu.programs(&[("jit_step(7)", 0, 5 * length)]);
+        tpu.programs(&[("jit_step(7)", 0, count * length)]);
         let ops: Vec<_> = names
             .iter()
             .enumerate()
@@ -274,6 +282,19 @@ mod tests {
         assert_eq!(check(&super::COMPUTE, products(760 * US, "bf16")).verdict, Verdict::Clear);
         // Products of 32 bits take several passes, for which `wide_precision` is there.
         assert_eq!(check(&super::COMPUTE, products(1400 * US, "f32")).verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn products_that_sum_over_a_thousand_tell_where_six_agree() {
+        let found = |count, over, us| check(&super::COMPUTE, summed(count, over, us * US, "bf16"));
+        // 0.174 ms at all of the peak.
+        let six = found(6, 1024, 350);
+        assert_eq!(six.verdict, Verdict::Found, "{six:?}");
+        assert!((six.findings[0].speedup.unwrap() - 350.0 * 0.95 / 174.4).abs() < 0.02, "{six:?}");
+        assert_eq!(found(6, 1024, 195).verdict, Verdict::Clear);
+        // Near misses: five of them; sums that are shorter still.
+        assert_eq!(found(5, 1024, 350).verdict, Verdict::Unknown);
+        assert_eq!(found(6, 1000, 350).verdict, Verdict::Unknown);
     }
 
     /// Three convolutions of 3 x 3 patches of so many features, to as many, over 16 images of 64 x 64: so many microseconds each.

@@ -157,6 +157,14 @@ ENTRY e {{
     }
 
     #[test]
+    fn tiles_have_to_fit_into_the_time_where_elements_alone_were_counted() {
+        // 33.6 MB of elements, 67.1 MB of tiles: these take 81.9 us.
+        assert_eq!(asked(128, 64, MS / 10, 33.55e6).verdict, Verdict::Found);
+        let quick = asked(128, 64, 6 * MS / 100, 33.55e6);
+        assert_eq!(quick.verdict, Verdict::Clear, "{quick:?}");
+    }
+
+    #[test]
     fn whole_tiles_are_clear_and_so_is_padding_that_holds_nobody_up() {
         assert_eq!(asked(128, 128, MS / 10, 67.1e6).verdict, Verdict::Clear);
         // Ops that take three times as long as their padded work would are held up by something else.

@@ -17,6 +17,8 @@ pub struct Padded {
     /// The part of its FLOPs at the matrix unit, or of its bytes to and from HBM, that is padding: 0 to 1. Of a product a lower
     /// bound: the unit is supposed to hold the operand that fills it better.
     pub share: f64,
+    /// Bytes of the elements that are there, read and written by one execution, where it is bytes.
+    pub element_bytes: Option<f64>,
     /// How much is filled, and by which shape.
     pub detail: String,
 }
@@ -35,6 +37,7 @@ pub fn padded<'p>(profile: &'p Profile, selection: &Selection<'p>, ops: &[Op<'p>
             op: one.at,
             is_product,
             share: one.share,
+            element_bytes: one.element_bytes,
             detail: one.detail,
         }
     };

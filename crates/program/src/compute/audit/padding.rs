@@ -39,6 +39,8 @@ pub(in crate::compute) struct Padding<'f, 'a, 'p> {
     pub(in crate::compute) fact: &'f Fact<'a, 'p>,
     /// The part of its FLOPs at the matrix unit, or of its bytes, that is padding.
     pub(in crate::compute) share: f64,
+    /// Bytes of the elements that are there, of one execution, where it is bytes.
+    pub(in crate::compute) element_bytes: Option<f64>,
     /// How much is filled, and by which shape.
     pub(in crate::compute) detail: String,
 }
@@ -67,7 +69,7 @@ pub(in crate::compute) fn of_products<'f, 'a, 'p>(
         }
         let detail =
             format!("fills {:.0}% of the {edge} x {edge} unit: {}", 100.0 * counted / padded, worst.1);
-        Some(Padding { at, fact, share: 1.0 - counted / padded, detail })
+        Some(Padding { at, fact, share: 1.0 - counted / padded, element_bytes: None, detail })
     })
 }
 
@@ -99,7 +101,7 @@ pub(in crate::compute) fn of_bytes<'f, 'a, 'p>(
             let whole = format!("{:.0}% of its tiles are padding", 100.0 * share);
             format!("{whole}; most in {shape} ({})", haloscope_report::units::bytes(more as f64))
         });
-        Some(Padding { at, fact, share, detail: detail.unwrap_or_default() })
+        Some(Padding { at, fact, share, element_bytes: Some(bytes), detail: detail.unwrap_or_default() })
     })
 }
 
