@@ -26,14 +26,16 @@ def python_of(out):
     return str(folder / "bin/python")
 
 
-def copy_of(forge, out, models, chips=None):
-    """A forge that may be written to, and that knows these models and chips too, by name."""
+def copy_of(forge, out, models, chips=None, builders=None):
+    """A forge that may be written to, and that knows these models and chips too, by name, with what builds them in this file."""
     folder = out / "forge"
     if not folder.exists():
         shutil.copytree(forge, folder)
         subprocess.run(["chmod", "-R", "u+w", folder], check=True)
     own = (forge / "cfg.py").read_text()
     (folder / "cfg.py").write_text(f"{own}\nMODELS.update({models!r})\n")
+    if builders:
+        (folder / "models.py").write_text(f"{(forge / 'models.py').read_text()}\n\n{builders.read_text()}")
     for name in ("forge.py", "forge2.py") if chips else ():
         known = "".join(f"    {chip!r}: {facts!r},\n" for chip, facts in chips.items())
         (folder / name).write_text((forge / name).read_text().replace("\nCHIPS = {\n", f"\nCHIPS = {{\n{known}", 1))

@@ -101,6 +101,26 @@ TEXTS = {
         "constant.1559": (32, 4), "constant.1599": (32, 4), "constant.1518": (32, 2), "constant.1539": (32, 2),
         "constant.1486": (63, 3), "constant.1501": (63, 3)}),
 }
+# Programs that the forge has no builders for (models.py beside this file): a U-Net, an encoder with a decoder, embeddings that are exchanged,
+# patches of images, a state-space model, adapters, messages along the edges of a graph, sequences split over chips, a policy that acts
+# and learns, experts on one axis of two.
+def own(model, topology, **params):
+    return dict(model=model, topology=topology, params=params)
+
+
+MODELS |= {
+    "unet": own("diffusion", "v6e:2x2", width=128, img=128, batch=128, dp=4, heads=4),
+    "trans": own("translate", "v5e:2x4", layers=3, d=1024, heads=8, ff=4096, vocab=32000, batch=32, src=512, tgt=512, data=4, tensor=2),
+    "reco": own("recommend", "v6e:2x4", tables=32, rows=100000, d=128, dense=128, hidden=2048, batch=65536, chips=8),
+    "vit16": own("vit", "v5p:2x2x4", layers=4, d=1024, heads=16, img=224, patch=16, batch=512, classes=1000, fsdp=16),
+    "ssm4": own("ssm", "v5e:2x2", layers=3, d=1024, state=128, batch=16, seq=1024, vocab=16000, dp=4),
+    "lora8": own("lora", "v6e:2x4", layers=4, d=2048, heads=16, ff=8192, vocab=32000, rank=16, batch=32, seq=1024, data=2, tensor=4),
+    "gnn4": own("gnn", "v4:2x2x1", nodes=20000, edges=160000, d=256, layers=3, dp=4),
+    "ctx16": own("context", "v5e:4x4", layers=2, d=1024, heads=8, kv_heads=2, ff=4096, vocab=16000, seq=8192, data=2, ring=8),
+    "act1": own("act", "v6e:1x1", layers=4, d=2048, obs=512, actions=64, batch=32768, dp=1),
+    "learn1": own("learn", "v6e:1x1", layers=4, d=2048, obs=512, actions=64, batch=65536, dp=1),
+    "exp8": own("experts2", "v5p:2x2x2", layers=3, d=1024, ff=4096, experts=16, heads=8, vocab=16000, batch=16, seq=1024, data=2, ep=4, cap=1.25),
+}
 # These are noisier and have slower loaders.
 NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
 
@@ -173,7 +193,22 @@ BORROWED = {
     "llama_v6e8_1": base("v6e", "llama8", 2, 4, 10, 1) | NOISY,
     "llama_v6e8_host": base("v6e", "llama8", 1, 8, 8) | dict(noise=0.015),
 }
-BASES |= LATER | NEWEST | DRAWN | BORROWED
+OTHERS = {
+    "unet_v6e4": base("v6e", "unet", 1, 4, 12),
+    "translate_v5e8": base("v5e", "trans", 2, 4, 12, 2) | NOISY,
+    "recommend_v6e8": base("v6e", "reco", 2, 4, 14, 1),
+    "vit_v5p16": base("v5p", "vit16", 4, 4, 13, 1) | dict(noise=0.016),
+    "vit_v5p16_3hosts": base("v5p", "vit16", 4, 4, 13, 2, only_hosts=[0, 2, 3]),
+    "ssm_v5e4": base("v5e", "ssm4", 1, 4, 11) | NOISY,
+    "lora_v6e8": base("v6e", "lora8", 1, 8, 12, 4),
+    "lora_v6e8_2hosts": base("v6e", "lora8", 2, 4, 14) | NOISY,
+    "gnn_v4": base("v4", "gnn4", 1, 4, 14),
+    "context_v5e16": base("v5e", "ctx16", 4, 4, 10, 2),
+    "policy_v6e1": base("v6e", "learn1", 1, 1, 0) | dict(runs=[dict(program=name, count=count) for name, count in (("act1", 6), ("learn1", 4)) * 2]),
+    "learn_v6e1": base("v6e", "learn1", 1, 1, 18) | NOISY,
+    "experts_v5p8": base("v5p", "exp8", 2, 4, 12),
+}
+BASES |= LATER | NEWEST | DRAWN | BORROWED | OTHERS
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
 ONE = ("dense_v6e4", "moe_v5p4", "narrow_v6e4")
 ALL = MANY[:1] + MANY[2:] + ONE
@@ -463,6 +498,47 @@ KINDS += [
     more("slow convolutions and products", (1.95,), ("llama_v6e8_1",)),
 ]
 
+KINDS += [
+    more("slow host", (1.46,), ("vit_v5p16",)),
+    more("slow host", (2.36,), ("recommend_v6e8",)),
+    more("late input of one host", (0.00108,), ("context_v5e16",)),
+    more("a host late at random", (0.00932,), ("vit_v5p16",)),
+    more("slow from a step on", (1.76,), ("policy_v6e1",), lambda s, x: dict(throttle={"from": steps(s) // 2, "factor": x})),
+    more("slow from a step on", (1.18,), ("lora_v6e8_2hosts",), lambda s, x: dict(throttle={"from": steps(s) // 2, "factor": x})),
+    more("slower and slower", (1.67,), ("learn_v6e1",)),
+    more("stall every few steps", (0.0403,), ("lora_v6e8_2hosts",), every(3, "write_summaries")) | dict(what=lambda s, x: "write_summaries"),
+    more("stall every few steps", (0.0135,), ("vit_v5p16",), every(3, "flush_metrics")) | dict(what=lambda s, x: "flush_metrics"),
+    more("recompilation", (0.418,), ("translate_v5e8",)),
+    more("recompilation", (0.316,), ("ssm_v5e4",)),
+    more("HBM slower", (0.522,), ("recommend_v6e8",)),
+    more("HBM slower", (0.649,), ("vit_v5p16_3hosts",)),
+    more("HBM slower", (0.658,), ("ssm_v5e4",)),
+    more("a slow link", (5.18,), ("translate_v5e8",), lambda s, x: dict(slow_links=[[4, 5, x]])),
+    more("a slow link", (7.32,), ("context_v5e16",), lambda s, x: dict(slow_links=[[0, 1, x]])),
+    more("a slow axis", (4.46,), ("experts_v5p8",), lambda s, x: dict(slow_axis={"1": x})),
+    more("a slow op", (8.0,), ("lora_v6e8_2hosts", "lora_v6e8")),
+    more("a slow op", (2.1,), ("recommend_v6e8",), lambda s, x: dict(inject={"lookup": x})),
+    more("a slow op", (1.83,), ("unet_v6e4",), lambda s, x: dict(inject={"middle": x})),
+    more("slow attention", (1.86,), ("vit_v5p16",)),
+    more("an op of one program of two", (2.19,), ("policy_v6e1",), lambda s, x: dict(inject_in={"act1": {"policy_": x}})),
+    more("slow input", (0.00144,), ("recommend_v6e8",)),
+    more("slow input", (0.00203,), ("unet_v6e4",)),
+    more("slow launches", (0.00232,), ("gnn_v4",)),
+    more("experts out of balance", (1.55,), ("experts_v5p8",), lambda s, x: dict(device_inject={"6": {"expert_mlp": x}}))
+    | dict(what=lambda s, x: "w-1/TPU:2"),
+    more("slow convolutions and products", (1.44,), ("experts_v5p8",)),
+    more("slow convolutions and products", (1.79,), ("vit_v5p16",)),
+    more("slow collectives", (4.42,), ("recommend_v6e8",), ALL_COLLECTIVES),
+    more("slow collectives", (3.57,), ("unet_v6e4",), ALL_COLLECTIVES),
+    more("slow exchange of experts", (3.85,), ("experts_v5p8",)),
+    more("slow host not captured", (1.52,), ("vit_v5p16_3hosts",), of_host(1)),
+    more("late input of a host not captured", (0.00212,), ("vit_v5p16_3hosts",), lambda s, x: dict(
+        periodic=dict(every=1, s=x, hosts=[1], sync=True, event="IteratorGetNext"))),
+    more("slow chip", (1.27,), ("ssm_v5e4",), slow_chip(1)) | dict(what=lambda s, x: "TPU:1"),
+    more("slow chip", (1.59,), ("unet_v6e4",), slow_chip(3)) | dict(what=lambda s, x: "TPU:3"),
+    more("slow chip not captured", (1.29,), ("recommend_v6e8",), slow_chip(5)),
+]
+
 # Seeds of runs without a fault; each is held against the first of its base (A/A).
 CLEAN_SEEDS = (1, 2, 3, 4)
 # What a change tries: one size of each kind on the bases that are quickest to make.
@@ -489,5 +565,5 @@ def grid(quick=False):
 def clean(quick=False):
     """The runs without a fault: name, base, seed, scenario."""
     for of in QUICK if quick else BASES:
-        for seed in CLEAN_SEEDS[:2] if quick or of in LATER or of in NEWEST or of in DRAWN or of in BORROWED else CLEAN_SEEDS:
+        for seed in CLEAN_SEEDS[:2] if quick or of in LATER or of in NEWEST or of in DRAWN or of in BORROWED or of in OTHERS else CLEAN_SEEDS:
             yield dict(name=clean_name(of, seed), base=of, seed=seed, scenario={**BASES[of], "seed": 8100 + seed})

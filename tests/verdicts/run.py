@@ -127,7 +127,7 @@ def forged(given):
     """Makes the grid and asks; the results, the false alarms, the equal pairs."""
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    python, forge = python_of(out), copy_of(given.forge, out, cases.MODELS, cases.CHIPS)
+    python, forge = python_of(out), copy_of(given.forge, out, cases.MODELS, cases.CHIPS, Path(__file__).parent / "models.py")
     for program, (text, trips) in cases.TEXTS.items():
         spec, path = json.dumps(cases.MODELS[program]), given.forge.resolve() / text
         if path.exists():

@@ -57,7 +57,7 @@ impl<'p> Evidence<'p> {
         together.map(|(op, purpose)| Mover { op, time_ps: op.self_ps as f64 * scale(op), purpose }).collect()
     }
 
-    /// Whether an op counts as compute and moves data all the same: a fusion that only transposes, copies and converts. By its
+    /// Whether an op counts as compute and moves data all the same: a fusion that only transposes, copies and converts to no wider type. By its
     /// HLO where there is one, else by the name that XLA's GPU compiler gives a kernel after the op that it is built around.
     pub(crate) fn only_moves(&self, op: &Op<'_>) -> bool {
         if Class::of(&op.meta) != Class::Compute {
