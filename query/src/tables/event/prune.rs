@@ -11,10 +11,9 @@ use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::error::Result;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::physical_expr::PhysicalExpr;
-use haloscope_profile::{Line, Plane};
+use haloscope_profile::{Device, Line, Plane};
 
 use super::columns::{LINE_COLUMNS, Origin, line_schema, op_schema, origin};
-use crate::ops::DeviceTable;
 use crate::runs::{Run, kind_word};
 
 /// What a condition is about, and so how often it is evaluated.
@@ -189,11 +188,12 @@ impl Pruning {
     }
 
     /// Which ops of a device are wanted, the last for what is no op; `None` where all are.
-    pub(super) fn ops(&self, table: &DeviceTable) -> Result<Option<Arc<[bool]>>> {
+    pub(super) fn ops(&self, run: &Run, device: &Device) -> Result<Option<Arc<[bool]>>> {
+        // A device's ops are found for who asks of ops alone: on a CPU that takes longer than all else.
         if self.ops.is_empty() {
             return Ok(None);
         }
-        Ok(Some(self.ops.hold(table.columns()?)?.into()))
+        Ok(Some(self.ops.hold(run.ops(device).columns()?)?.into()))
     }
 
     /// Whether events that are no ops are wanted.

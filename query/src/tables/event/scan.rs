@@ -156,7 +156,7 @@ fn wanted_lines<'r>(run: &Run, lines: &[&'r Line], pruning: &Pruning) -> Result<
         if start_ps.is_some_and(|(from, before)| from >= before) {
             continue;
         }
-        let ops = device.map(|device| pruning.ops(run.ops(device))).transpose()?.flatten();
+        let ops = device.map(|device| pruning.ops(run, device)).transpose()?.flatten();
         if ops.as_ref().is_some_and(|ops| !ops.contains(&true)) {
             continue;
         }
