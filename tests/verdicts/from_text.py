@@ -13,14 +13,8 @@ import re
 import sys
 from pathlib import Path
 
-
-def varint(number):
-    """A number as protocol buffers write it."""
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
+sys.path.insert(0, str(Path(__file__).parent.parent / "compare"))
+from renamed import written  # noqa: E402
 
 
 def shortened(text, trips):
@@ -47,7 +41,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     (folder / "module.txt").write_text(text)
     # An HloProto whose first field is the module.
-    (folder / "module.hlo.pb").write_bytes(b"\x0a" + varint(len(module)) + module)
+    (folder / "module.hlo.pb").write_bytes(b"\x0a" + written(len(module)) + module)
     name = re.match(r"HloModule ([^\s,]+)", text).group(1)
     (folder / "meta.json").write_text(json.dumps(dict(spec=spec, name=name, memory={})))
 

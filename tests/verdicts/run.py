@@ -128,14 +128,15 @@ def forged(given):
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     python, forge = python_of(out), copy_of(given.forge, out, cases.MODELS, cases.CHIPS, Path(__file__).parent / "models.py")
+    absent = set()
     for program, (text, trips) in cases.TEXTS.items():
         spec, path = json.dumps(cases.MODELS[program]), given.forge.resolve() / text
         if path.exists():
             own = Path(__file__).parent / "from_text.py"
             subprocess.run([python, own, forge, spec, path, json.dumps(trips)], check=True, capture_output=True)
         else:
+            absent.add(program)
             print(f"skip   {program}: {path} is not there")
-    absent = {program for program, (text, _) in cases.TEXTS.items() if not (given.forge / text).exists()}
 
     def is_there(run):
         return not any(one["program"] in absent for one in run["scenario"]["runs"])

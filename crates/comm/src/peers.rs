@@ -145,6 +145,18 @@ struct Large<'k> {
     expected_ps: f64,
 }
 
+impl Large<'_> {
+    /// Of a sum over all executions what one has.
+    fn each(&self, sum: f64) -> f64 {
+        sum * self.time_ps / self.sum_ps.max(1.0)
+    }
+
+    /// Its name, the time and the bytes of one execution.
+    fn told(&self) -> Told {
+        (self.op.1.clone(), self.time_ps, self.each(self.moved))
+    }
+}
+
 impl<'p> Peers<'p> {
     /// The steps of these devices. `executions` is how many ops the devices ran in them, all together. `None` where the run
     /// has no steps that all devices ran, or nothing says who waits for whom.

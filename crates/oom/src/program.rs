@@ -93,11 +93,12 @@ fn handed_of(
     for (place, (end, shape)) in (0_i64..).zip(root.operands.iter().zip(&hlo.shape.tuple_shapes)) {
         let is_as_it_was = element(module, *end) == Some((*state, place));
         let Some(bytes) = shape.padded_bytes().and_then(|bytes| i64::try_from(bytes).ok()) else { continue };
-        // A counter is no value to keep.
-        if is_as_it_was || !shape.is_array() || shape.dimensions.is_empty() {
+        // Neither a counter nor a number of each trip is a value to keep.
+        let is_number = shape.dimensions.is_empty() || shape.dimensions[..] == [trips];
+        if is_as_it_was || !shape.is_array() || is_number {
             continue;
         }
-        if shape.dimensions.len() < 2 || shape.dimensions[0] != trips {
+        if shape.dimensions[0] != trips {
             handed.carried_bytes = handed.carried_bytes.saturating_add(bytes);
         } else if begins.contains(&(index, place)) && is_for_loops(module, index, place) {
             handed.stacked_bytes = handed.stacked_bytes.saturating_add(bytes);
@@ -300,6 +301,14 @@ ENTRY e {
         // h and c go from trip to trip; the stack of c is a result, and stays.
         let expected = Handed { stacked_bytes: 8 * 64 * 4, carried_bytes: 2 * 64 * 4 };
         assert_eq!(handed(&module), BTreeMap::from([(8, expected)]));
+        // A number of each trip, as its loss, is nothing that trips hand on.
+        let loss = LOOPS
+            .replace("f32[8,64], f32[8,64], f32[64])", "f32[8,64], f32[8,64], f32[64], f32[8])")
+            .replace("empty, empty, x)", "empty, empty, x, losses)")
+            .replace("hu, cu, w)", "hu, cu, w, lu)")
+            .replace("  one = s32[] constant(1)\n  zero = s32[] constant(0)\n  next = s32[] add(i, one)\n  hn", "  ls = f32[8] get-tuple-element(s), index=6\n  one = s32[] constant(1)\n  zero = s32[] constant(0)\n  lu = f32[8] negate(ls)\n  next = s32[] add(i, one)\n  hn")
+            .replace("  begin =", "  losses = f32[8] broadcast(nought), dimensions={}\n  begin =");
+        assert_eq!(handed(&Module::parse(&loss).unwrap()), BTreeMap::from([(8, expected)]));
         let alone = LOOPS.replace("tuple(zero, x, hs, cs)", "tuple(zero, x, empty, empty)");
         assert!(handed(&Module::parse(&alone).unwrap()).is_empty(), "no other loop begins with it");
         assert_eq!(results(&module), BTreeSet::from([("f32", vec![64]), ("f32", vec![8, 64])]));

@@ -452,10 +452,11 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
     // Where it fits nothing has to be changed: the table says what would be saved all the same.
     let suffices = is_over == Some(false);
     let first = fixes.first().filter(|_| !suffices);
-    let spare = case.limit.zip(case.used).map(|(limit, used)| size(limit.bytes.saturating_sub(used.bytes)));
+    let spare = case.limit.zip(case.used).map(|(limit, used)| limit.bytes.saturating_sub(used.bytes));
     let ceiling = match first {
         None if suffices => {
-            format!("it fits with {} to spare: nothing has to be changed", spare.unwrap_or_default())
+            let spare = spare.map_or_else(String::new, |spare| format!(" with {} to spare", size(spare)));
+            format!("it fits{spare}: nothing has to be changed")
         }
         Some(fix) => match (fix.fits, fix.spare_bytes()) {
             (Some(true), Some(spare)) => format!("{}: then it fits with {} to spare", fix.what, size(spare)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, HOP, Known, Message, USUAL_ALL};
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{Change, Large, Op, Peers, SLOW_ALL, SlowLinks, median};
+use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median};
 
 /// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
 /// others are slow, and no link is. These need not be as slow then, for the links are seen to carry what they can.
@@ -116,11 +116,9 @@ impl Peers<'_> {
                 self.lengths.get(one.op).into_iter().flatten().map(|(members, _)| (members.clone(), by));
             waits.factors.entry(one.op.clone()).or_default().extend(groups);
         }
-        let by_sum = small.iter().map(|one| beyond_ps(one).max(0.0)).sum::<f64>() / all_ps.max(1.0);
-        let excess_share = by_sum.max(self.gain(&[Change::Links(&waits)]).saved_share);
-        let bytes = worst.moved * worst.time_ps / worst.sum_ps.max(1.0);
-        let slow = (worst.op.1.clone(), worst.time_ps, bytes);
-        Some(Uncaptured { captured, excess_share, slow, quick: None })
+        let beyond_ps = small.iter().map(|one| beyond_ps(one).max(0.0)).sum();
+        let excess_share = self.excess_share(&waits, beyond_ps, all_ps);
+        Some(Uncaptured { captured, excess_share, slow: worst.told(), quick: None })
     }
 
     /// What an op takes over the groups in which it was measured, against what it should; `None` for one whose bytes are not known.

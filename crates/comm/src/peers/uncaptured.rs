@@ -322,10 +322,15 @@ impl Peers<'_> {
         for (taken, by) in found.slower {
             links.factors.entry(taken.op.clone()).or_default().insert(taken.group.to_vec(), by);
         }
-        let by_sum = found.beyond_ps / all_ps.max(1.0);
-        let excess_share = by_sum.max(self.gain(&[Change::Links(&links)]).saved_share);
+        let excess_share = self.excess_share(&links, found.beyond_ps, all_ps);
         let quick = Some(quick);
         Some((Uncaptured { captured: messages.captured, excess_share, slow, quick }, is_by_due))
+    }
+
+    /// What goes of the time of the steps where these collectives are as quick as they should be: that of the steps run again, or the sum
+    /// of what they take beyond that where this is more.
+    pub(super) fn excess_share(&self, waits: &SlowLinks, beyond_ps: f64, all_ps: f64) -> f64 {
+        (beyond_ps / all_ps.max(1.0)).max(self.gain(&[Change::Links(waits)]).saved_share)
     }
 
     /// The groups of an op of which some members were not captured, with the lengths of its executions in them, picoseconds.
@@ -341,9 +346,8 @@ pub type Told = (String, f64, f64);
 /// Of collectives over the same axis one that takes longer than another although it carries far less, where these have enough of
 /// the time: what takes long is not the way then. Ops that compute as well say nothing.
 pub(super) fn contradiction(all: &[Large<'_>], time_all: f64) -> Option<(Told, Told)> {
-    let each = |one: &Large<'_>, sum: f64| sum * one.time_ps / one.sum_ps.max(1.0);
-    let bytes = |one: &Large<'_>| each(one, one.moved);
-    let due_ps = |one: &Large<'_>| each(one, one.expected_ps);
+    let bytes = |one: &Large<'_>| one.each(one.moved);
+    let due_ps = |one: &Large<'_>| one.each(one.expected_ps);
     // Kinds have unlike parts of what links carry: what one should take says more than its bytes.
     let is_against = |small: &Large<'_>, large: &Large<'_>| {
         small.known.axis == large.known.axis
@@ -358,6 +362,5 @@ pub(super) fn contradiction(all: &[Large<'_>], time_all: f64) -> Option<(Told, T
         return None;
     }
     let small = against.into_iter().max_by(|a, b| a.sum_ps.total_cmp(&b.sum_ps))?;
-    let told = |one: &Large<'_>| (one.op.1.clone(), one.time_ps, bytes(one));
-    Some((told(small), told(pair(&small)?)))
+    Some((small.told(), pair(&small)?.told()))
 }

@@ -244,7 +244,7 @@ struct Kept<'c> {
     /// Bytes of what all trips or layers begin with, which must stay. Where the program does not say which of the values that is, one of
     /// the middle is taken.
     begin_bytes: i64,
-    /// Whether nothing but shapes says where one begins.
+    /// Whether nothing but the number of values of one shape says what one is.
     is_guess: bool,
     /// How what a trip or layer keeps is computed again, and how it is by groups of them.
     how: [&'static str; 2],
@@ -388,7 +388,8 @@ fn of_layers<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
     // As many layers as their names say, else as there are values of the rarest shape.
     let named: BTreeSet<String> =
         buffers.iter().filter_map(|(_, buffer)| Some(Layer::of(&buffer.op_name)?.to_string())).collect();
-    let (count, one) = if are_many(named.len()) { (named.len(), "layer") } else { (fewest, "part") };
+    let is_named = are_many(named.len());
+    let (count, one) = if is_named { (named.len(), "layer") } else { (fewest, "part") };
     let count = i64::try_from(count).ok()?;
     let begin_bytes = middle(&buffers).saturating_mul(count);
     let how = [
@@ -396,16 +397,7 @@ fn of_layers<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
         "jax.checkpoint around functions of several layers, and around each layer in them",
     ];
     let of = format!("of the forward pass by {count} {one}s");
-    Some(Kept {
-        count,
-        one,
-        of,
-        again_bytes: sum(&buffers),
-        buffers,
-        begin_bytes,
-        is_guess: one == "part",
-        how,
-    })
+    Some(Kept { count, one, of, again_bytes: sum(&buffers), buffers, begin_bytes, is_guess: !is_named, how })
 }
 
 fn temporaries<'c>(case: &'c Case<'_>) -> impl Iterator<Item = (usize, &'c Buffer)> {
