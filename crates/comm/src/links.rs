@@ -46,9 +46,11 @@ struct Ici {
 }
 
 /// From the vendor's system pages (docs.cloud.google.com/tpu/docs/v5e, v5p, v6e: "Bidirectional inter-chip interconnect (ICI)
-/// bandwidth per chip" and the ports per chip, of a 3D torus 6). Chips for which the pages give no such number, or whose
-/// cores are devices of their own and share links, are left out.
+/// bandwidth per chip" and the ports per chip, of a 3D torus 6). Of v4 the page gives the bisection bandwidth of a pod, 24 TB/s: over the
+/// 2 x 16 x 16 links that cross the middle of its 4096 chips, 46.9 GB/s each (JAX's scaling book has 45). Chips for which the pages give no
+/// such number, or whose cores are devices of their own and share links, are left out.
 const ICI: &[Ici] = &[
+    Ici { type_names: &["TPU v4"], both_ways: 562.5e9, links: 6 },
     Ici { type_names: &["TPU v5 Lite", "TPU v5e"], both_ways: 400e9, links: 4 },
     Ici { type_names: &["TPU v5", "TPU v5p"], both_ways: 1200e9, links: 6 },
     Ici { type_names: &["TPU v6 Lite", "TPU v6e"], both_ways: 800e9, links: 4 },
@@ -124,6 +126,7 @@ mod tests {
         assert_eq!(v5e.along(3), Some(200e9));
         assert_eq!(Links::of_type("TPU v5p").map(|l| l.all()), Some(600e9));
         assert_eq!(Links::of_type("v6e").map(|l| l.one), Some(100e9));
+        assert_eq!(Links::of_type("TPU v4").map(|l| l.one * 512.0), Some(24e12));
         assert_eq!(Links::of_type("NVIDIA H100").map(|l| l.one), None);
         assert_eq!(Links::of_type("TPU v7x").map(|l| l.one), None);
     }

@@ -44,6 +44,10 @@ const SLOW_ALL: f64 = USUAL_ALL / 0.40;
 const LINKS_OVER_LATE: f64 = 1.5;
 /// What takes a device so many times as long as the quickest one, in one execution of a collective, is no message of its own.
 const UNEXPLAINED: i64 = 4;
+/// Of groups of which one member each was captured nobody knows when the last one comes: the quickest tenth of the executions wait least, and
+/// groups have to take as long as each other within this factor, for a late member holds up its own group only.
+const QUICK: f64 = 0.1;
+const GROUPS_ALIKE: f64 = 1.3;
 /// Differences up to here are latency, picoseconds.
 const LATENCY_PS: i64 = 20_000_000;
 
@@ -346,6 +350,19 @@ fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     if sorted.is_empty() { 0.0 } else { quantile(&sorted, 0.5) }
+}
+
+/// What the quickest executions take in each of these groups, picoseconds, where there are several groups and these agree.
+fn quick_alike<'l>(groups: impl Iterator<Item = &'l [f64]>) -> Option<Vec<f64>> {
+    let quick = |own: &[f64]| {
+        let mut sorted = own.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        quantile(&sorted, QUICK)
+    };
+    let all: Vec<f64> = groups.map(quick).collect();
+    let (least, most) =
+        (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max));
+    (all.len() > 1 && most <= GROUPS_ALIKE * least).then_some(all)
 }
 
 /// Time that devices stand in collectives, mean over devices, picoseconds.

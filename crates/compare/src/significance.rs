@@ -58,7 +58,9 @@ pub fn error_of(a: &Moments, b: &Moments) -> (f64, f64) {
 
 /// [`error_of`] where neighbours are alike, so that the variance of a mean is `grows` times as large ([`inflation`]): each side
 /// counts as `n / grows` independent samples, and its spread is larger than it looks, for samples that are alike lie closer
-/// together than independent ones (`E[s^2] = sd^2 (1 - (grows - 1) / (n - 1))`; Bayley and Hammersley 1946).
+/// together than independent ones (`E[s^2] = sd^2 (1 - (grows - 1) / (n - 1))`; Bayley and Hammersley 1946). How far samples spread is known
+/// better than their mean, from what each adds to the one before it: so that a side has [`LEAST_FREE`] degrees of freedom at least, where
+/// it has four times as many samples.
 #[must_use]
 pub fn error_alike(a: &Moments, b: &Moments, grows: f64) -> (f64, f64) {
     if grows <= 1.0 {
@@ -66,11 +68,15 @@ pub fn error_alike(a: &Moments, b: &Moments, grows: f64) -> (f64, f64) {
     }
     let wider = |one: &Moments| one.error() * grows / closer(one.count, grows);
     let (x, y) = (wider(a), wider(b));
-    let free = |one: &Moments| (one.count / grows - 1.0).max(1.0);
+    let free =
+        |one: &Moments| (one.count / grows - 1.0).max(((one.count - 1.0) / 4.0).clamp(1.0, LEAST_FREE));
     let parts = x * x / free(a) + y * y / free(b);
     let df = if parts > 0.0 { (x + y).powi(2) / parts } else { free(a) + free(b) };
     ((x + y).sqrt(), df)
 }
+
+/// Degrees of freedom of a side of samples that are as alike as can be.
+const LEAST_FREE: f64 = 3.0;
 
 /// By how much the variance of so many samples is smaller than it would be, were neighbours not alike; a quarter at least.
 #[must_use]

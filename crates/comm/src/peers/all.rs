@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, HOP, Known, Message, USUAL_ALL};
 use super::uncaptured::{Uncaptured, contradiction};
-use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median};
+use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median, quick_alike};
 
 /// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
 /// others are slow, and no link is. These need not be as slow then, for the links are seen to carry what they can.
@@ -138,6 +138,25 @@ impl Peers<'_> {
         })
     }
 
+    /// What a hop takes that goes on beside other ops. Where one end of each was captured, the other may come late: the quickest of each are
+    /// looked at, if they agree.
+    fn hop<'k>(&self, op: &'k Op, known: &'k Known, could: f64) -> Option<Large<'k>> {
+        let whole = self.measured(op, known, could).filter(|measured| measured.sum_ps > 0.0);
+        whole.or_else(|| {
+            let ends = || self.lengths.get(op).into_iter().flatten().filter(|(_, own)| !own.is_empty());
+            let time_ps = median(&quick_alike(ends().map(|(_, own)| own.as_slice()))?);
+            let runs = ends().map(|(_, own)| own.len()).sum::<usize>() as f64 / ends().count().max(1) as f64;
+            Some(Large {
+                op,
+                known,
+                moved: known.moved()? * runs,
+                time_ps,
+                sum_ps: time_ps * runs,
+                expected_ps: known.expected_ps(could)? * runs,
+            })
+        })
+    }
+
     /// Whether the only large collective of a program is slow, as a data-parallel one has it: none says otherwise then. One that takes
     /// longer still waits for somebody sooner than for links that are as good as down.
     fn find_alone(
@@ -224,7 +243,7 @@ impl Peers<'_> {
                 continue;
             };
             let is_large = |hop: &Large<'_>| one.is_large(hop.time_ps, Some(could));
-            hops.extend(self.measured(op, one, could).filter(is_large));
+            hops.extend(self.hop(op, one, could).filter(is_large));
         }
         let is_well = others.len() >= FEWEST_SLOW && slower(others) <= WELL;
         if is_slow(&hops, if is_well { SLOW_KIND } else { SLOW_ALL }, all_ps) {

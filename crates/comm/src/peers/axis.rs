@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::all::{WELL, rate_of, slower};
 use super::known::{Known, USUAL_ALL};
-use super::{Large, Members, Op, Peers, SLOW_ALL, SlowLinks, median};
-use haloscope_time::stats::quantile;
+use super::{Large, Members, Op, Peers, SLOW_ALL, SlowLinks, median, quick_alike};
 
 /// An axis is slow if its collectives take so many times as long as those of another do, each held against what it should take. Where groups
 /// of as many members do the same along both that is enough; else they also take longer than along a line of chips, which has half of
@@ -17,10 +16,6 @@ const SLOW_AXIS: f64 = 1.8;
 /// So many times where more may be by design: two members have one link between them and no ring, which makes two; hops and exchanges
 /// use links in other ways than rings do; nobody knows what links carry.
 const SLOW_AXIS_UNLIKE: f64 = 2.5;
-/// Of groups of which one member each was captured nobody knows when the last one comes: the quickest tenth of the executions wait least, and
-/// groups have to take as long as each other within this factor, for a late member holds up its own group only.
-const QUICK: f64 = 0.1;
-const GROUPS_ALIKE: f64 = 1.3;
 /// Axes that take less than this share of the time say little,
 const AXIS_SHARE: f64 = 0.005;
 /// and so do collectives of one way with less than this part of their axis's time.
@@ -117,19 +112,6 @@ impl Along<'_> {
     fn usual(&self, of_alike: bool) -> f64 {
         if of_alike { self.slower() } else { self.slower().max(USUAL_ALL) }
     }
-}
-
-/// What the quickest executions take in each of these groups, picoseconds, where there are several groups and these agree.
-fn quick_alike<'l>(groups: impl Iterator<Item = &'l [f64]>) -> Option<Vec<f64>> {
-    let quick = |own: &[f64]| {
-        let mut sorted = own.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        quantile(&sorted, QUICK)
-    };
-    let all: Vec<f64> = groups.map(quick).collect();
-    let (least, most) =
-        (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max));
-    (all.len() > 1 && most <= GROUPS_ALIKE * least).then_some(all)
 }
 
 impl Peers<'_> {
@@ -299,20 +281,5 @@ impl Peers<'_> {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quick_alike;
-
-    #[test]
-    fn groups_of_which_one_member_was_captured_tell_where_they_agree() {
-        // Waits make single executions long.
-        let (own, other) = ([100.0, 140.0, 300.0, 100.0], [110.0, 110.0, 120.0, 500.0]);
-        assert_eq!(quick_alike([&own[..], &other].into_iter()), Some(vec![100.0, 110.0]));
-        // A late member holds up its own group; one group has none to be held against.
-        assert_eq!(quick_alike([&own[..], &[140.0; 4]].into_iter()), None);
-        assert_eq!(quick_alike([&own[..]].into_iter()), None);
     }
 }

@@ -760,3 +760,13 @@ fn an_axis_of_which_one_member_of_each_group_was_captured_is_held_against_the_ot
     assert!(one_of_each_column(92, 155).axis.is_none());
     assert!(one_of_each_column(280, 240).axis.is_none());
 }
+
+#[test]
+fn groups_of_which_one_member_was_captured_tell_where_they_agree() {
+    // Waits make single executions long.
+    let (own, other) = ([100.0, 140.0, 300.0, 100.0], [110.0, 110.0, 120.0, 500.0]);
+    assert_eq!(quick_alike([&own[..], &other].into_iter()), Some(vec![100.0, 110.0]));
+    // A late member holds up its own group; one group has none to be held against.
+    assert_eq!(quick_alike([&own[..], &[140.0; 4]].into_iter()), None);
+    assert_eq!(quick_alike([&own[..]].into_iter()), None);
+}

@@ -110,8 +110,8 @@ struct Messages<'k> {
 struct Unlike<'m, 'k> {
     /// What those of one group take beyond the quickest that sends the same, picoseconds: of the group with most.
     excess_ps: f64,
-    /// The same of those that differ by more than [`DIFFERS`], where messages alike are compared.
-    differs_ps: Option<f64>,
+    /// The same of those that differ by more than [`DIFFERS`]; where messages are held against what they should take, of all of them.
+    differs_ps: f64,
     /// What they and all others take beyond the quickest or what they should take, whichever is less: the same.
     beyond_ps: f64,
     /// How many times as long as they should the quickest of each message take, where that is known.
@@ -176,7 +176,7 @@ impl<'k> Messages<'k> {
         }
         // Groups wait side by side.
         let most = |of: BTreeMap<&[u32], f64>| of.into_values().fold(0.0, f64::max);
-        let (excess_ps, differs_ps, beyond_ps) = (most(excess), Some(most(differs)), most(beyond));
+        let (excess_ps, differs_ps, beyond_ps) = (most(excess), most(differs), most(beyond));
         let worst = worst.map(|(_, slow, quick)| (slow, quick));
         let quickest = (expected_ps > 0.0).then(|| quick_ps / expected_ps);
         Unlike { excess_ps, differs_ps, beyond_ps: beyond_ps.max(excess_ps), quickest, worst, slower }
@@ -233,7 +233,7 @@ impl<'k> Messages<'k> {
         let most = |of: BTreeMap<&[u32], f64>| of.into_values().fold(0.0, f64::max);
         let worst = worst.map(|(_, slow, quick)| (slow, quick));
         let (excess_ps, beyond_ps) = (most(excess), most(beyond));
-        Unlike { excess_ps, differs_ps: None, beyond_ps, quickest: None, worst, slower }
+        Unlike { excess_ps, differs_ps: beyond_ps, beyond_ps, quickest: None, worst, slower }
     }
 
     /// The first of the two that says that captured members wait for others, in a time of so many picoseconds; whether it is the one that
@@ -241,7 +241,7 @@ impl<'k> Messages<'k> {
     fn waits(&self, all_ps: f64) -> Option<(Unlike<'_, 'k>, Told, Told, bool)> {
         let both = [(self.unlike(), UNLIKE_SHARE), (self.unlike_for_their_bytes(), DUE_SHARE)];
         both.into_iter().zip([false, true]).find_map(|((mut one, least), is_by_due)| {
-            let is_wide = one.differs_ps.is_some_and(|ps| ps >= DIFFERS_SHARE * all_ps);
+            let is_wide = one.differs_ps >= DIFFERS_SHARE * all_ps;
             let is_much =
                 one.excess_ps >= least * all_ps || (is_wide && one.excess_ps >= SURE_SHARE * all_ps);
             let is_late = is_much && one.quickest.is_none_or(|by| by <= SLOW_ALL);

@@ -22,6 +22,9 @@ const ONSET_STEPS: usize = 3;
 const ONSET_SHARE: f64 = 0.005;
 /// and so large a share of pairs of its steps with others agrees.
 const ONSET_ABOVE: f64 = 0.9;
+/// Or it is so many times further from all others than these, so many at least, lie apart.
+const APART: f64 = 4.0;
+const APART_FROM: usize = 8;
 /// A slow step is this share of the step above its run's usual ones at least,
 const SLOW_SHARE: f64 = 0.03;
 /// and so many robust deviations.
@@ -322,10 +325,25 @@ fn onset(other: &[f64], run: &[f64], base: f64) -> Option<(usize, f64)> {
     // The level of a run by itself has been corrected for neighbours that are alike already.
     let grows = inflation(&[other, before, after]);
     let p = normal_two_sided(normal_deviations(against.p) / grows.sqrt()).max(against.p);
-    if p >= ONSET_P || agree(other, after, off) < ONSET_ABOVE {
-        return None;
-    }
+    let is_told = p < ONSET_P && agree(other, after, off) >= ONSET_ABOVE;
+    (is_told || stands_apart(&[other, before], after, off)).then_some(())?;
     Some((at, mean(after)? - mean(other)?))
+}
+
+/// Whether these steps are all off the others, on that side, by far more than the others differ among themselves. A stretch that grows, as
+/// a ramp does, has neighbours that are alike: that says how it grows, not that it is noise.
+fn stands_apart(others: &[&[f64]], these: &[f64], side: f64) -> bool {
+    let on_side = |v: &f64| v * side.signum();
+    let (least, most) = bounds(others.iter().copied().flatten().map(on_side));
+    let (nearest, _) = bounds(these.iter().map(on_side));
+    others.iter().all(|own| !own.is_empty())
+        && others.iter().map(|own| own.len()).sum::<usize>() >= APART_FROM
+        && nearest - most >= APART * (most - least)
+}
+
+/// The least and the most of some numbers.
+fn bounds(all: impl Iterator<Item = f64>) -> (f64, f64) {
+    all.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(v), most.max(v)))
 }
 
 /// The share of pairs in which the sample of `b` is on that side of the one of `a`.

@@ -178,6 +178,29 @@ fn a_level_that_begins_within_a_run_is_changed() {
     assert!(told >= 42, "{told}");
 }
 
+/// Steps that grow to their end, as where a clock goes down slowly: neighbours are as alike as can be, and stand far off all others.
+#[test]
+fn steps_that_grow_within_a_run_are_changed() {
+    let flat: Vec<f64> = (0..10).map(|i| 24.0e9 * (1.0 + 0.002 * ((i * 7 % 5) as f64 - 2.0))).collect();
+    let grows: Vec<f64> =
+        flat.iter().enumerate().map(|(i, ps)| ps * (1.0 + 0.09 * (i as f64 - 2.0).clamp(0.0, 5.0))).collect();
+    let slower = said(&flat, &grows);
+    assert_eq!(slower.verdict, Verdict::Slower, "{}", slower.why);
+    assert_eq!(said(&grows, &flat).verdict, Verdict::Faster);
+    // Near miss: the same growth in steps that vary by as much.
+    let wide: Vec<f64> = (0..10).map(|i| 24.0e9 * (1.0 + 0.15 * ((i * 7 % 5) as f64 - 2.0))).collect();
+    assert_eq!(said(&wide, &grows).verdict, Verdict::Undecided);
+}
+
+/// What lies several times as far apart as each run spreads differs, however alike neighbours are.
+#[test]
+fn neighbours_that_are_alike_hide_no_large_difference() {
+    let drifts =
+        |level: f64| -> Vec<f64> { (0..12).map(|i| level + 0.15e9 * (i as f64 / 2.0).sin()).collect() };
+    let slower = said(&drifts(13.5e9), &drifts(23.0e9));
+    assert_eq!(slower.verdict, Verdict::Slower, "{}", slower.why);
+}
+
 #[test]
 fn outliers_are_in_the_mean_and_the_verdict_without_them_stands_beside() {
     let step = |time_ps, class| StepTime {

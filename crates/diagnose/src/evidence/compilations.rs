@@ -16,11 +16,20 @@ use super::Evidence;
 pub(crate) struct Variants {
     /// In what they differ; `None` where the profile does not hold two of them.
     pub difference: Option<Difference>,
-    /// What first runs took longer, summed over devices, picoseconds: of a program that ran again, than its fastest run; of one that
-    /// ran once, what its ops took beyond the fastest of their kind in any of the programs, for as much work.
-    pub first_runs_ps: f64,
+    /// What first runs took longer: of a program that ran again, than its fastest run; of one that ran once, what its ops took beyond
+    /// the fastest of their kind in any of the programs, for as much work.
+    first_runs: Vec<FirstRun>,
     /// Whether a program ran only once, so that how long its next run would take is estimated.
     pub is_estimated: bool,
+}
+
+/// The first run of a program.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct FirstRun {
+    /// When it began, picoseconds.
+    start_ps: i64,
+    /// What it took longer than a later one, picoseconds, summed over devices where the program ran once.
+    longer_ps: f64,
 }
 
 impl Evidence<'_> {
@@ -41,34 +50,42 @@ impl Evidence<'_> {
             .filter(|id| runs.iter().all(|own| own.get(id).is_none_or(|all| all.len() < 2)))
             .collect();
         // A new program's first run is longer: buffers, caches, kernels that are built when first called.
-        let again = runs.iter().flat_map(BTreeMap::values).filter(|all| all.len() > 1);
-        let beyond_runs: i64 = again.map(|all| all[0] - all.iter().min().unwrap_or(&all[0])).sum();
-        let first_runs_ps = beyond_runs as f64 + self.beyond_fastest_ops_ps(module, &once);
-        Variants { difference, first_runs_ps, is_estimated: !once.is_empty() }
+        let again = runs.iter().flat_map(BTreeMap::values).filter(|all| all.len() > 1).map(|all| {
+            let length = |(start_ps, end_ps): &(i64, i64)| end_ps - start_ps;
+            let least = all.iter().map(length).min().unwrap_or(0);
+            FirstRun { start_ps: all[0].0, longer_ps: (length(&all[0]) - least) as f64 }
+        });
+        let beyond = self.beyond_fastest_ops_ps(module, &once);
+        let once_only = beyond.iter().filter_map(|(id, longer_ps)| {
+            let start_ps = runs.iter().filter_map(|own| Some(own.get(id)?.first()?.0)).min()?;
+            Some(FirstRun { start_ps, longer_ps: *longer_ps })
+        });
+        Variants { difference, first_runs: again.chain(once_only).collect(), is_estimated: !once.is_empty() }
     }
 
-    /// Of each device, how long each run of each program of this name took, in the order in which they ran, picoseconds.
-    fn runs_of(&self, module: &str) -> Vec<BTreeMap<u64, Vec<i64>>> {
+    /// Of each device, start and end of each run of each program of this name, in the order in which they ran, picoseconds.
+    fn runs_of(&self, module: &str) -> Vec<BTreeMap<u64, Vec<(i64, i64)>>> {
         let of_device = |(position, account): (usize, &Option<Account>)| {
             let window = self.selection.window(position);
-            let mut runs: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
+            let mut runs: BTreeMap<u64, Vec<(i64, i64)>> = BTreeMap::new();
             for one in account.iter().flat_map(|account| &account.launches) {
                 let is_in = window.is_none_or(|window| window.overlap(one.start_ps, one.end_ps) > 0);
                 let Some(id) = one.program_id.filter(|_| is_in && one.module == module) else { continue };
-                runs.entry(id).or_default().push(one.end_ps - one.start_ps);
+                runs.entry(id).or_default().push((one.start_ps, one.end_ps));
             }
             runs
         };
         self.accounts().iter().enumerate().map(of_device).collect()
     }
 
-    /// What the ops of the programs that ran once take beyond the fastest op of the same kind in any program of this name, for as
+    /// What the ops of each program that ran once take beyond the fastest op of the same kind in any program of this name, for as
     /// much work; picoseconds, summed over devices. Other shapes are other amounts of work, so it is rates that are compared. Of one
     /// kind are ops of one name, and on a CPU all matrix products: there a library builds its kernel inside the first run, which
     /// takes many times as long as the product.
-    fn beyond_fastest_ops_ps(&self, module: &str, once: &BTreeSet<u64>) -> f64 {
+    fn beyond_fastest_ops_ps(&self, module: &str, once: &BTreeSet<u64>) -> BTreeMap<u64, f64> {
+        let mut beyond = BTreeMap::new();
         if once.is_empty() {
-            return 0.0;
+            return beyond;
         }
         let ops = || self.ops().iter().filter(|op| op.module == module && op.self_ps > 0);
         let is_cpu = self.is_cpu();
@@ -86,12 +103,12 @@ impl Evidence<'_> {
             let each = op.self_ps as f64 / work;
             fastest.entry(kind).and_modify(|least| *least = least.min(each)).or_insert(each);
         }
-        let is_once = |op: &Op<'_>| op.meta.program_id.is_some_and(|id| once.contains(&id));
-        let beyond = every.iter().filter(|(op, ..)| is_once(op)).filter_map(|(op, kind, work)| {
-            let least = fastest.get(kind)?;
-            Some((op.self_ps as f64 - work * least).max(0.0))
-        });
-        beyond.sum()
+        for (op, kind, work) in &every {
+            let id = op.meta.program_id.filter(|id| once.contains(id));
+            let (Some(id), Some(least)) = (id, fastest.get(kind)) else { continue };
+            *beyond.entry(id).or_default() += (op.self_ps as f64 - work * least).max(0.0);
+        }
+        beyond
     }
 }
 
@@ -116,6 +133,11 @@ impl Measure {
 }
 
 impl Variants {
+    /// What first runs took longer, of those that `takes`, which is told when they began; picoseconds, summed over devices.
+    pub(crate) fn first_runs_ps(&self, takes: impl Fn(i64) -> bool) -> f64 {
+        self.first_runs.iter().filter(|run| takes(run.start_ps)).map(|run| run.longer_ps).sum()
+    }
+
     /// Beyond what the first runs are counted, in words.
     pub(crate) fn beyond(&self) -> &'static str {
         if self.is_estimated {
@@ -167,7 +189,7 @@ mod tests {
     fn first_runs_are_compared_with_the_fastest() {
         with_evidence(vec![run()], |evidence| {
             let variants = evidence.variants("jit_step");
-            assert!((variants.first_runs_ps - 400.0 * US as f64).abs() < 1.0, "{variants:?}");
+            assert!((variants.first_runs_ps(|_| true) - 400.0 * US as f64).abs() < 1.0, "{variants:?}");
             assert!(!variants.is_estimated);
             // The profile holds neither program.
             assert_eq!(variants.difference, None);
@@ -197,7 +219,7 @@ mod tests {
         }
         with_evidence(vec![tpu], |evidence| {
             let variants = evidence.variants("jit_step");
-            assert!((variants.first_runs_ps - 160.0 * US as f64).abs() < 1.0, "{variants:?}");
+            assert!((variants.first_runs_ps(|_| true) - 160.0 * US as f64).abs() < 1.0, "{variants:?}");
             assert!(variants.is_estimated);
         });
     }

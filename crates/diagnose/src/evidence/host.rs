@@ -285,8 +285,13 @@ fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &Hos
     Parts { by_doing, launch_inside_ps, explained_inside_ps, input }
 }
 
+/// The rest of a gap is little where it is no more than this part of it.
+const LITTLE_OF_GAP: f64 = 0.05;
+
 /// A device that runs dry has nothing else in its queue, so that all that its host still does before the next launch makes the gap
-/// longer. Without what takes most of the gap, the rest would have run beside the program before it, where that is long enough.
+/// longer. Without what takes most of the gap, the rest would have run beside the program before it, where that is long enough. With
+/// compilations, which are no part of a usual step, goes what little they leave of a gap: making a function anew, and throwing
+/// away the program before.
 fn goes_with(parts: &Parts, launches: &[Launch], sums: &mut BTreeMap<(Doing, Doing), i64>) {
     let sets: Vec<(Doing, &Intervals)> = parts
         .by_doing
@@ -298,13 +303,18 @@ fn goes_with(parts: &Parts, launches: &[Launch], sums: &mut BTreeMap<(Doing, Doi
     for &(start, end) in gaps.as_slice() {
         let lengths = || sets.iter().map(|(doing, set)| (*doing, set.overlap(start, end)));
         let Some((main, most)) = lengths().max_by_key(|(_, ps)| *ps) else { continue };
-        // Reads have their rest already; compilations and callbacks are no part of a usual step.
-        if !matches!(main, Doing::Input | Doing::Launch | Doing::Transfer) {
-            continue;
-        }
-        let before = launches[..launches.partition_point(|l| l.start_ps < start)].last();
         let rest = end - start - most;
-        if 2 * most < end - start || before.is_none_or(|program| program.end_ps - program.start_ps < rest) {
+        let goes = match main {
+            Doing::Input | Doing::Launch | Doing::Transfer => {
+                let before = launches[..launches.partition_point(|l| l.start_ps < start)].last();
+                2 * most >= end - start
+                    && before.is_some_and(|program| program.end_ps - program.start_ps >= rest)
+            }
+            Doing::Compile => rest as f64 <= LITTLE_OF_GAP * (end - start) as f64,
+            // Reads have their rest already; callbacks are no part of a usual step.
+            _ => false,
+        };
+        if !goes {
             continue;
         }
         for (other, ps) in lengths().filter(|(doing, ps)| *doing != main && *ps > 0) {

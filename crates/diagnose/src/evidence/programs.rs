@@ -16,6 +16,8 @@ pub(crate) struct Ran {
     pub launches: u64,
     /// Ops that one launch executes, on average.
     pub ops: f64,
+    /// How long one launch runs, on average, picoseconds.
+    pub length_ps: f64,
 }
 
 /// A launch of no more ops than this does one thing.
@@ -35,22 +37,24 @@ impl Ran {
 impl Evidence<'_> {
     /// The programs by name, the one with most launches first. Programs of one name that were compiled for several shapes are one.
     pub(crate) fn programs_ran(&self) -> Vec<Ran> {
-        let mut launches: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut launches: BTreeMap<&str, (u64, i64)> = BTreeMap::new();
         for (position, account) in self.accounts().iter().enumerate() {
             let window = self.selection.window(position);
             let launched = account.iter().flat_map(|account| &account.launches);
             for one in launched.filter(|one| window.is_none_or(|w| w.overlap(one.start_ps, one.end_ps) > 0)) {
-                *launches.entry(&one.module).or_default() += 1;
+                let own = launches.entry(&one.module).or_default();
+                *own = (own.0 + 1, own.1.saturating_add(one.end_ps - one.start_ps));
             }
         }
         let mut ops: BTreeMap<&str, u64> = BTreeMap::new();
         for op in self.ops() {
             *ops.entry(&op.module).or_default() += op.occurrences;
         }
-        let ran = |(module, launches): (&str, u64)| Ran {
+        let ran = |(module, (launches, ps)): (&str, (u64, i64))| Ran {
             module: module.to_owned(),
             launches,
             ops: ops.get(module).copied().unwrap_or(0) as f64 / launches.max(1) as f64,
+            length_ps: ps as f64 / launches.max(1) as f64,
         };
         let mut all: Vec<Ran> = launches.into_iter().map(ran).collect();
         all.sort_by(|a, b| b.launches.cmp(&a.launches).then_with(|| a.module.cmp(&b.module)));

@@ -288,13 +288,15 @@ impl Evidence<'_> {
                 .sum();
             sum as f64 / self.host().devices.len().max(1) as f64
         };
-        let (mut steps, mut extra, mut in_steps) = (Vec::new(), 0.0, 0.0);
+        let (mut steps, mut extra, mut cost, mut in_steps) = (Vec::new(), 0.0, 0.0, 0.0);
         for spike in &series.series.spikes {
             let Some(step) = series.steps.get(spike.at) else { continue };
             let ps = compiling(step);
             if ps >= NAMES * spike.extra {
                 steps.push(spike.at);
                 extra += spike.extra;
+                // Where the other steps compile too, a step is longer than these by a part only of what it compiles.
+                cost += spike.extra.max(ps);
                 in_steps += ps;
             }
         }
@@ -303,7 +305,15 @@ impl Evidence<'_> {
         }
         // What lies in other steps stays as it is.
         let rest = (gaps - self.share_of_steps_ps(in_steps)).max(0.0);
-        CompileCost { share: (self.share_of_steps_ps(extra) + rest).min(1.0).max(gaps), extra, steps }
+        CompileCost { share: (self.share_of_steps_ps(cost) + rest).min(1.0), extra, steps }
+    }
+
+    /// Whether this moment lies in one of these steps, positions in the series.
+    pub(crate) fn is_in_steps(&self, steps: &[usize], at_ps: i64) -> bool {
+        let Some(series) = self.series() else { return false };
+        let mut instances =
+            steps.iter().filter_map(|at| series.steps.get(*at)).flat_map(|step| &step.instances);
+        instances.any(|on| on.start_ps <= at_ps && at_ps < on.end_ps)
     }
 
     /// A finding of compilations with what it explains: the steps that are longer for it, and what others claim of these.

@@ -134,6 +134,9 @@ impl<'p> Evidence<'p> {
         if all.len() < fewest || share < WORTH {
             return Reached::Few(seen);
         }
+        if roof == Roof::Hbm && self.some_are_usual(&all) {
+            return Reached::Mixed(seen);
+        }
         all.sort_by(|a, b| b.reached.total_cmp(&a.reached));
         let mut before = 0.0;
         let best = all.iter().find(|one| {
@@ -149,6 +152,14 @@ impl<'p> Evidence<'p> {
         }
         let fill = alike.iter().map(|one| one.fill).reduce(Fill::and).unwrap_or(Fill::WHOLE);
         Reached::Alike(Uniform { reached, ops: all.len(), agreeing, share, fill })
+    }
+
+    /// Whether enough of these ops reach what is usual of memory: all share the same one, which is not slow then, however many others take
+    /// longer.
+    fn some_are_usual(&self, all: &[&One]) -> bool {
+        let Some(usual) = self.usual(Roof::Hbm) else { return false };
+        let well = || all.iter().filter(|one| one.reached >= usual.low);
+        well().count() >= FEWEST && self.of_active(well().map(|one| one.time_ps).sum()) >= WORTH
     }
 
     /// The rate of HBM that ops of this run reach which nothing else binds, as a share of the peak; `None` where they do not agree.

@@ -2,6 +2,7 @@
 
 use crate::evidence::Evidence;
 use crate::evidence::copies::{Mover, Purpose};
+use crate::rule::Standing;
 use haloscope_report::units;
 use haloscope_time::account::Class;
 
@@ -23,6 +24,15 @@ pub(super) fn group<'e, 'p>(
     movers.retain(|mover| takes(&mover.purpose));
     let time: f64 = movers.iter().map(|mover| mover.time_ps).sum();
     Group { movers, share: evidence.of_active(time), active_ps: evidence.active_ps() }
+}
+
+/// A program that spends this share of the active window on copies has something wrong with it; less is what its design costs, in every run
+/// of it, whatever went wrong in this one.
+const FAULT: f64 = 0.25;
+
+/// Where a finding of so large a share of the active window stands.
+pub(super) fn standing(share: f64) -> Standing {
+    if share >= FAULT { Standing::Cause } else { Standing::Cost }
 }
 
 /// The share of the active window in copies whose program the profile does not hold.

@@ -1,6 +1,6 @@
 //! Copies and changes of layout that nothing more special explains.
 
-use super::copies::{Group, group, list, of_ops, unknown_share};
+use super::copies::{Group, group, list, of_ops, standing, unknown_share};
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::copies::Purpose;
@@ -14,7 +14,7 @@ use haloscope_time::fix::Fix;
 
 pub(super) static RULE: Rule = Rule {
     id: "data_formatting",
-    standing: Standing::Cause,
+    standing: Standing::Cost,
     on: ANY,
     needs: "ops with their categories",
     threshold: Some(&DATA_FORMATTING),
@@ -42,7 +42,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if DATA_FORMATTING.grade(rest.share) == Grade::Good {
         return Outcome::clear(said);
     }
-    Outcome::found(said, vec![finding(evidence, &rest)])
+    Outcome::found(said, vec![finding(evidence, &rest)]).standing(standing(rest.share))
 }
 
 fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::Finding {
@@ -90,7 +90,7 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::F
 
 #[cfg(test)]
 mod tests {
-    use crate::rule::Verdict;
+    use crate::rule::{Standing, Verdict};
     use crate::tests::{Made, US, check};
 
     fn run(copies: i64) -> Made {
@@ -120,6 +120,7 @@ mod tests {
         ]);
         let found = check(&super::RULE, vec![gpu]);
         assert!(found.findings[0].claim.starts_with("Copies and changes of layout take 60.0%"), "{found:?}");
+        assert_eq!(found.standing, Some(Standing::Cause));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Copies that only keep one value from another's writes.
 
-use super::copies::{group, list};
+use super::copies::{group, list, standing};
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::copies::Purpose;
@@ -11,7 +11,7 @@ use haloscope_report::{Link, Status};
 
 pub(super) static RULE: Rule = Rule {
     id: "defensive_copies",
-    standing: Standing::Cause,
+    standing: Standing::Cost,
     on: ANY,
     needs: "the HLO of the programs, which gives the reason for a copy",
     threshold: Some(&OP_WORTH),
@@ -57,7 +57,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             evidence.timeline_of(first.op),
         ],
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    Outcome::found(said, vec![finding.into_finding(evidence)]).standing(standing(own.share))
 }
 
 #[cfg(test)]

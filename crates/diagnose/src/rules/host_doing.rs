@@ -117,7 +117,7 @@ impl HostDoing {
             id: self.id,
             claim,
             evidence: if first.is_empty() { events } else { format!("{first}; {events}") }
-                + &rest_of_gaps(more),
+                + &rest_of_gaps(self.doing, more),
             saved: Some(saved),
             assuming,
             recommendation,
@@ -133,15 +133,17 @@ impl HostDoing {
     }
 }
 
-/// What else goes where the main part of a gap does, a share of the active window, as the end of a sentence; empty where that is little.
-pub(super) fn rest_of_gaps(share: f64) -> String {
+/// What else goes where the main part of a gap does, which is `main`, a share of the active window, as the end of a sentence; empty where
+/// that is little.
+pub(super) fn rest_of_gaps(main: Doing, share: f64) -> String {
     /// Less is not worth a word.
     const LITTLE: f64 = 0.001;
     if share < LITTLE {
         return String::new();
     }
-    format!(
-        "; the rest of these gaps, {} of the active window, would go too: the host would do that work while the previous program runs",
-        units::share(share)
-    )
+    let why = match main {
+        Doing::Compile => "it is a twentieth of them at most",
+        _ => "the host would do that work while the previous program runs",
+    };
+    format!("; the rest of these gaps, {} of the active window, would go too: {why}", units::share(share))
 }

@@ -72,7 +72,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "{said}{}{}{}{others}",
             waiting.unwrap_or_default(),
             stages(&host.pipelines),
-            rest_of_gaps(rest)
+            rest_of_gaps(Doing::Input, rest)
         ),
         saved: Some((share + rest + waits).min(1.0)),
         assuming: "if every batch were there in time".into(),

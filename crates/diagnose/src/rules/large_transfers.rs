@@ -67,11 +67,24 @@ fn copies_to_device(evidence: &Evidence<'_>) -> f64 {
     share * own / time(&mut all.iter().map(|op| op.self_ps)).max(1.0)
 }
 
+/// Whether these are not the puts of a few calls.
+fn is_in_each_call(puts: &Puts) -> bool {
+    puts.calls.1 >= SEVERAL && puts.calls.1 as f64 >= MOST * puts.calls.0 as f64
+}
+
+/// Whether a program of this name, such as `jit_stage`, is given arrays of the host in each call.
+pub(super) fn are_put_for(evidence: &Evidence<'_>, module: &str) -> bool {
+    let is_call_of = |puts: &Puts| {
+        let function = puts.call.strip_prefix("PjitFunction(").and_then(|rest| rest.strip_suffix(')'));
+        function.is_some_and(|function| module.strip_prefix("jit_") == Some(function))
+    };
+    evidence.host().puts.as_ref().is_some_and(|puts| is_in_each_call(puts) && is_call_of(puts))
+}
+
 /// The function that is given arrays of the host again and again, in words: a compiled function puts on the device itself only
 /// what is not there yet, NumPy arrays and Python's numbers.
 fn again(puts: Option<&Puts>) -> Option<String> {
-    let puts =
-        puts.filter(|puts| puts.calls.1 >= SEVERAL && puts.calls.1 as f64 >= MOST * puts.calls.0 as f64)?;
+    let puts = puts.filter(|puts| is_in_each_call(puts))?;
     Some(format!(
         "`{}` puts {:.0} of its arguments on the device in {} of {} calls: they are arrays or numbers of the host each time",
         puts.call, puts.arguments, puts.calls.1, puts.calls.0

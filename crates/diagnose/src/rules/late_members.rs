@@ -8,6 +8,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::devices::Cost;
 use crate::rule::{Outcome, Rule, Standing};
+use crate::rules::periodic_stall;
 use haloscope_comm::peers::{Told, Uncaptured};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
@@ -80,6 +81,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         links: vec![Link::to("comm").table("skew"), Link::to("hosts").table("slowest")],
     };
     let finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
+    // Steps in which somebody comes late are longer than the others; where the host does nothing in them that it does not do in the others
+    // too, that is all there is to them.
+    let is_stall = periodic_stall::period(evidence).is_some_and(|(_, _, meanwhile)| meanwhile.is_none());
+    let finding = if is_stall { finding.explaining("periodic_stall", cost.saved) } else { finding };
     Outcome::found(said, vec![finding])
 }
 
@@ -190,6 +195,20 @@ mod tests {
         assert_eq!(in_turn(0).verdict, Verdict::Clear);
         let slow = check(&super::RULE, in_pairs(16, |_, d| if d == 3 { 700 } else { 500 }, |_, _| 100));
         assert_eq!(slow.verdict, Verdict::Clear, "{slow:?}");
+    }
+
+    #[test]
+    fn every_second_step_in_which_another_is_late_is_no_stall_of_its_own() {
+        let work = |step: i64, d: usize| {
+            let is_late = step % 2 == 0 && d as i64 == (step * 5 + step / 8) % 8;
+            500 + if is_late { 400 } else { 0 }
+        };
+        let found = check(&super::RULE, in_pairs(16, work, |_, _| 100));
+        let explains =
+            |found: &Outcome| found.findings[0].explains.iter().any(|e| e.rule == "periodic_stall");
+        assert!(explains(&found), "{found:?}");
+        // Where they come late in every step there is no stall.
+        assert!(!explains(&in_turn(400)));
     }
 
     #[test]

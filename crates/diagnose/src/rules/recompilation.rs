@@ -7,6 +7,7 @@ use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
 use crate::evidence::series::CompileCost;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::rules::host_doing::rest_of_gaps;
 use haloscope_report::Link;
 use haloscope_report::units;
 use haloscope_time::programs;
@@ -81,7 +82,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let cost = evidence.compile_cost();
     let share = cost.share;
     let variants = evidence.variants(&several.module);
-    let first_runs = evidence.of_active(variants.first_runs_ps);
+    let first_runs = evidence.of_active(variants.first_runs_ps(|_| true));
+    // What steps take beyond the others holds their first runs already.
+    let others = evidence.of_active(variants.first_runs_ps(|at| !evidence.is_in_steps(&cost.steps, at)));
+    let with_it = evidence.goes_with(Doing::Compile);
+    let rest: f64 = with_it.iter().map(|(_, share)| share).sum();
     let mut links = vec![Link::to("hlo modules").row("modules", &several.module)];
     links.extend(evidence.links_of(&part));
     let finding = Cause {
@@ -94,7 +99,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             at_steps(evidence, &cost)
         ),
         evidence: format!(
-            "{}; hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}; first runs of new programs take {} of the active window beyond {}",
+            "{}; hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}; first runs of new programs take {} of the active window beyond {}{}",
             variants.words(),
             units::duration_ps(host.compiled.ps as f64),
             host.compiled
@@ -103,9 +108,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 .map_or_else(String::new, |named| format!("; {}", evidence.event_words(named))),
             units::share(first_runs),
             variants.beyond(),
+            rest_of_gaps(Doing::Compile, rest),
         ),
-        // What steps take beyond the others holds the first runs already.
-        saved: Some(if cost.steps.is_empty() { (share + first_runs).min(1.0) } else { share }),
+        saved: Some((share + others + rest).min(1.0)),
         assuming: "if one program served all calls".into(),
         recommendation: evidence.fix(variants.fix()),
         falsifier: "the number of programs of this name does not grow with more steps".into(),
@@ -113,6 +118,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         links,
     };
     let finding = evidence.explaining_steps(finding.into_finding(evidence), &cost);
+    let finding = with_it.into_iter().fold(finding, |finding, (rule, share)| finding.explaining(rule, share));
     Outcome::found(said, vec![finding])
 }
 
@@ -127,6 +133,8 @@ pub(super) fn at_steps(evidence: &Evidence<'_>, cost: &CompileCost) -> String {
 
 #[cfg(test)]
 mod tests {
+    use haloscope_xspace::write::Value;
+
     use crate::rule::Verdict;
     use crate::tests::{Made, US, check};
 
@@ -178,6 +186,37 @@ mod tests {
         assert!((finding.speedup.unwrap() - 17.0 / 12.0).abs() < 0.01, "{finding:?}");
         let share = |rule| finding.explains.iter().filter(|e| e.rule == rule).map(|e| e.share).sum::<f64>();
         assert!((share("step_jitter") - 5.0 / 17.0).abs() < 0.01, "{finding:?}");
+    }
+
+    #[test]
+    fn first_runs_and_what_compiling_leaves_of_its_gaps_go_too() {
+        // Each of ten programs runs once, behind 890 us of compilation of a gap of 900; one waits for 9 ms. Ops of the first program
+        // take 100 us, those of the others twice as long.
+        let mut tpu = Made::tpu(0);
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        let (mut at, mut programs, mut ops) = (0, Vec::new(), Vec::new());
+        for n in 0..10 {
+            let (gap, us) = (if n == 6 { 9000 } else { 900 }, if n == 0 { 100 } else { 200 });
+            host.event("backend_compile", at, (gap - 10) * US, &[]);
+            programs.push((format!("jit_step({n})"), at + gap * US, us * US));
+            ops.push((n, at + gap * US, us * US));
+            at += (gap + us) * US;
+        }
+        tpu.programs(&programs.iter().map(|(name, at, ps)| (name.as_str(), *at, *ps)).collect::<Vec<_>>());
+        tpu.line("XLA Ops");
+        for (program, at, ps) in ops {
+            tpu.op("fusion.1", "loop fusion", "", &[("program_id", Value::Uint(program))]);
+            tpu.event("fusion.1", at, ps, &[]);
+        }
+        let found = check(&super::RULE, vec![tpu, host]);
+        let finding = &found.findings[0];
+        // From the first op to the last: nine gaps, of which one holds 9 ms, and ten runs. What stays is 100 us of each run, but for
+        // that of the step that is far longer than the others, whose first run counts there.
+        let (whole, stays) = (17_100.0 + 1_900.0, 1_000.0);
+        let speedup = finding.speedup.unwrap();
+        assert!((whole / (stays + 250.0)..=whole / (stays - 50.0)).contains(&speedup), "{finding:?}");
+        assert!(finding.evidence.contains("a twentieth of them at most"), "{}", finding.evidence);
     }
 
     #[test]

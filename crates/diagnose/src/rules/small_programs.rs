@@ -8,6 +8,7 @@ use crate::evidence::host_events::Doing;
 use crate::evidence::names::counted;
 use crate::evidence::programs::Ran;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::rules::large_transfers;
 use crate::thresholds::{Grade, SMALL_PROGRAMS};
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Status};
@@ -47,7 +48,11 @@ const AS_OFTEN: f64 = 0.1;
 /// What both look at.
 struct Launches {
     all: Vec<Ran>,
+    /// Of programs that do one thing, and in a loop of those that end before the host has made the next.
     small: u64,
+    /// What the host takes to make one, picoseconds: the time without a program, a launch.
+    gap_ps: f64,
+    is_loop: bool,
     total: u64,
     /// Of the active window: no program runs, and the host launches, traces or sends arguments.
     share: f64,
@@ -68,35 +73,36 @@ static ONE_LOOP: Fix = Fix {
     any: "write the loop inside of one program, which takes the whole sequence as its argument",
 };
 
-/// The launches, or an outcome where there is nothing to say of them.
-fn launches(evidence: &Evidence<'_>) -> Result<Launches, Outcome> {
+/// The launches, or an outcome where there is nothing to say of them. In a loop programs may do more, as long as they are short.
+fn launches(evidence: &Evidence<'_>, is_loop: bool) -> Result<Launches, Outcome> {
     let all = evidence.programs_ran();
     if all.iter().all(|one| one.module.is_empty()) {
         return Err(Outcome::unknown("the profile does not say which programs ran"));
     }
     let total: u64 = all.iter().map(|one| one.launches).sum();
-    let small: u64 = all.iter().filter(|one| one.is_small()).map(|one| one.launches).sum();
     let host = evidence.host();
     let ps = |doing| host.part(doing).ps;
     let claimed = [
         ("launch_bound", ps(Doing::Launch).saturating_add(host.launch_inside_ps)),
         ("host_bound", ps(Doing::Other)),
         ("large_transfers", ps(Doing::Transfer)),
-    ]
-    .map(|(rule, ps)| (rule, evidence.of_active(ps as f64)));
+    ];
+    let gap_ps = units::sum(claimed.map(|(_, ps)| ps)) as f64 / total.max(1) as f64;
+    let claimed = claimed.map(|(rule, ps)| (rule, evidence.of_active(ps as f64)));
     let share = claimed.iter().map(|(_, share)| share).sum();
     let part = host.part(Doing::Launch);
     let of_kernels = part.names.iter().filter(|named| named.name.contains("ExecuteThunks"));
     let kernels = evidence.of_active(units::sum(of_kernels.map(|named| named.total_ps)) as f64);
-    let mut launches = Launches { all, small, total, share, late: 0.0, kernels, claimed };
+    let mut launches = Launches { all, small: 0, gap_ps, is_loop, total, share, late: 0.0, kernels, claimed };
+    let small = launches.of_small().map(|one| one.launches).sum();
+    launches.small = small;
     if total < FEWEST
         || (small as f64) < MOST * total as f64
         || SMALL_PROGRAMS.grade(launches.share) == Grade::Good
     {
         return Err(Outcome::clear(launches.said()));
     }
-    let of_small: BTreeSet<&str> =
-        launches.all.iter().filter(|one| one.is_small()).map(|one| one.module.as_str()).collect();
+    let of_small: BTreeSet<&str> = launches.of_small().map(|one| one.module.as_str()).collect();
     let late_ps = evidence.beyond_fastest_ps(
         |one| (one.module.clone(), one.program_id),
         |_, one| of_small.contains(one.module.as_str()),
@@ -106,11 +112,17 @@ fn launches(evidence: &Evidence<'_>) -> Result<Launches, Outcome> {
 }
 
 impl Launches {
+    /// Those of whose launches a step should not be made.
+    fn of_small(&self) -> impl Iterator<Item = &Ran> {
+        self.all.iter().filter(|one| one.is_small() || self.is_loop && one.length_ps < self.gap_ps)
+    }
+
     fn said(&self) -> String {
         format!(
-            "{} of {} launches execute a few ops only; devices have no program for {} of the active window while the host makes them",
+            "{} of {} launches execute a few ops only{}; devices have no program for {} of the active window while the host makes them",
             self.small,
             self.total,
+            if self.is_loop { ", or end before the host has made the next" } else { "" },
             units::share(self.share),
         )
     }
@@ -148,7 +160,7 @@ impl Launches {
 }
 
 fn eager(evidence: &Evidence<'_>) -> Outcome {
-    let launches = match launches(evidence) {
+    let launches = match launches(evidence, false) {
         Ok(launches) => launches,
         Err(outcome) => return outcome,
     };
@@ -184,7 +196,7 @@ fn eager(evidence: &Evidence<'_>) -> Outcome {
 }
 
 fn python_loop(evidence: &Evidence<'_>) -> Outcome {
-    let launches = match launches(evidence) {
+    let launches = match launches(evidence, true) {
         Ok(launches) => launches,
         Err(outcome) => return outcome,
     };
@@ -200,8 +212,9 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: LOOP.id,
         claim: format!(
-            "{} is launched {each:.0} times a step, a few ops each: devices wait for {} of the active window while a loop in Python makes the next",
+            "{} is launched {each:.0} times a step, {} each: devices wait for {} of the active window while a loop in Python makes the next",
             ran.module,
+            if ran.is_small() { "a few ops".to_owned() } else { units::duration_ps(ran.length_ps) },
             units::share(launches.share)
         ),
         evidence: format!("{} launches in {rounds} steps: {}", launches.total, launches.list()),
@@ -211,7 +224,11 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
         } else {
             "if one program ran the whole loop, its ops as fast as the fastest launches".into()
         },
-        recommendation: evidence.fix(&ONE_LOOP),
+        recommendation: if large_transfers::are_put_for(evidence, &ran.module) {
+            "join on the host what goes to the device, and put it there at once: `jax.device_put` of the whole list or dictionary is one call, one array (np.stack) is one transfer".into()
+        } else {
+            evidence.fix(&ONE_LOOP)
+        },
         falsifier: "with the loop in one program the step takes as long: then it is the ops themselves"
             .into(),
         status: Status::Derived,
@@ -275,6 +292,43 @@ mod tests {
         assert_eq!(looped.verdict, Verdict::Found, "{looped:?}");
         assert!(looped.findings[0].claim.contains("launched 20 times a step"), "{looped:?}");
         assert_eq!(eager.verdict, Verdict::Clear, "{eager:?}");
+    }
+
+    #[test]
+    fn a_program_of_more_ops_is_a_loop_where_it_ends_before_the_next_is_made() {
+        let run = |us: i64| {
+            let mut tpu = Made::tpu(0);
+            let starts: Vec<i64> = (0..200).map(|n| n * 200 * US).collect();
+            tpu.steps(&(0..10).map(|n| (n, n * 4000 * US, 4000 * US)).collect::<Vec<_>>());
+            tpu.programs(&starts.iter().map(|at| ("jit_model(7)", *at, us * US)).collect::<Vec<_>>());
+            let ops = starts.iter().flat_map(|at| (0..10).map(move |n| at + n * us * US / 10));
+            tpu.ops(&ops.map(|at| ("fusion.1", "loop fusion", at, us * US / 10)).collect::<Vec<_>>());
+            let mut host = Made::named("/host:CPU");
+            host.line("python");
+            host.event("PjitFunction(model)", 0, 40_000 * US, &[]);
+            check(&super::LOOP, vec![tpu, host])
+        };
+        let found = run(50);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        assert!(found.findings[0].claim.contains("launched 20 times a step, 50.00 us each"), "{found:?}");
+        // Near miss: it takes longer than the gap behind it.
+        assert_eq!(run(120).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn what_the_host_puts_one_by_one_is_to_be_joined() {
+        let mut planes =
+            run(&names(1, 20).iter().map(|_| "jit_stage(7)".to_owned()).collect::<Vec<_>>(), true);
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        for at in (0..200).map(|n| n * 200 * US + 100 * US) {
+            host.event("PjitFunction(stage)", at, 90 * US, &[]);
+            host.event("DevicePut", at + 10 * US, 20 * US, &[]);
+        }
+        planes[1] = host;
+        let [_, looped] = both(&planes);
+        assert_eq!(looped.verdict, Verdict::Found, "{looped:?}");
+        assert!(looped.findings[0].recommendation.contains("put it there at once"), "{looped:?}");
     }
 
     #[test]

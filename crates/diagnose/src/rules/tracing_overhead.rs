@@ -17,8 +17,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What an event of the Python tracer is taken to cost, call and return, picoseconds. An assumption.
-const EACH_PS: f64 = 1e6;
+/// What an event of the Python tracer is taken to cost, call and return, picoseconds. With JAX 0.10 between 0.2 and 0.6 us were measured,
+/// on programs of up to half a million calls, as the time that steps take longer with the tracer.
+const EACH_PS: f64 = 3e5;
 /// Below this share of the gaps the tracer does not matter.
 const OF_GAPS: f64 = 0.1;
 
@@ -43,7 +44,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "Tracing Python makes gaps between programs longer: about {} of them is the tracer's",
             units::share(part)
         ),
-        evidence: format!("{said}; about 1 us a call is assumed"),
+        evidence: format!("{said}; about 0.3 us a call is assumed"),
         saved: None,
         assuming: "as these gaps are not there without the tracer: they make other causes between programs look larger".into(),
         recommendation: "capture once more with python_tracer_level 0 before you change anything because of these gaps".into(),
@@ -79,7 +80,7 @@ mod tests {
     fn many_traced_calls_in_a_gap_are_a_caveat() {
         let found = check(&super::RULE, vec![tpu(), host(150)]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
-        assert!(found.findings[0].claim.contains("75.0%"), "{found:?}");
+        assert!(found.findings[0].claim.contains("22.5%"), "{found:?}");
     }
 
     #[test]

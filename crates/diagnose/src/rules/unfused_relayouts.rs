@@ -1,6 +1,6 @@
 //! Changes of layout through memory right beside compute, which could read or write the other layout itself.
 
-use super::copies::{group, list, of_ops};
+use super::copies::{group, list, of_ops, standing};
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::copies::Purpose;
@@ -11,7 +11,7 @@ use haloscope_report::{Link, Status};
 
 pub(super) static RULE: Rule = Rule {
     id: "unfused_relayouts",
-    standing: Standing::Cause,
+    standing: Standing::Cost,
     on: ANY,
     needs: "the HLO of the programs, which gives the neighbours of a copy",
     threshold: Some(&DATA_FORMATTING),
@@ -48,12 +48,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             evidence.timeline_of(first.op),
         ],
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    Outcome::found(said, vec![finding.into_finding(evidence)]).standing(standing(own.share))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::rule::Verdict;
+    use crate::rule::{Standing, Verdict};
     use crate::tests::{Made, US, check};
 
     const PROGRAM: &str = "HloModule m, is_scheduled=true
@@ -78,6 +78,8 @@ ENTRY e {
         let found = check(&super::RULE, vec![run(), Made::program(PROGRAM)]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         assert!(found.findings[0].claim.contains("turned"), "{found:?}");
+        // A tenth is what the design costs.
+        assert_eq!(found.standing, Some(Standing::Cost));
         assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.9).abs() < 1e-9);
         // Nobody else claims that time.
         let rest = check(&super::super::data_formatting::RULE, vec![run(), Made::program(PROGRAM)]);
