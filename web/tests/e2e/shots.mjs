@@ -26,6 +26,9 @@ const VIEWS = [
 /** Pictures in the docs: pages of the demo, as a newcomer sees them. */
 const DOCS = [{ path: "docs/images/diagnose.png", page: "diagnose", viewport: { width: 1240, height: 780 } }];
 
+/** These are in full size for readers, and are compared at a quarter of it, for the reason that the others are small. */
+const DOCS_BY = 4;
+
 /** Another version of the browser draws letters differently: so much may differ, a part missing or moved is more. */
 const MOST = 0.02;
 /** How far a pixel may be off before it counts, 0 to 1. */
@@ -39,16 +42,32 @@ async function picture(page) {
   return page.screenshot({ clip, animations: "disabled", caret: "hide" });
 }
 
-/** The share of pixels that differ; writes both pictures where it is too large. */
-function compare(name, path, taken) {
+/** A picture at one so-manieth of its size, each pixel the mean of a square: a line that stands one pixel lower is hardly another one. */
+function smaller(png, by) {
+  if (by === 1) return png;
+  const made = new PNG({ width: Math.floor(png.width / by), height: Math.floor(png.height / by) });
+  for (let y = 0; y < made.height; y++)
+    for (let x = 0; x < made.width; x++)
+      for (let channel = 0; channel < 4; channel++) {
+        let sum = 0;
+        for (let row = y * by; row < (y + 1) * by; row++)
+          for (let column = x * by; column < (x + 1) * by; column++) sum += png.data[(row * png.width + column) * 4 + channel];
+        made.data[(y * made.width + x) * 4 + channel] = Math.round(sum / (by * by));
+      }
+  return made;
+}
+
+/** The share of pixels that differ, at one `by`-th of the size; writes both pictures where it is too large. */
+function compare(name, path, taken, by) {
   if (!existsSync(path)) return `${name}: no picture to compare with: run \`npm run e2e -- --update\``;
-  const [was, is] = [PNG.sync.read(readFileSync(path)), PNG.sync.read(taken)];
+  const [whole, taking] = [PNG.sync.read(readFileSync(path)), PNG.sync.read(taken)];
   mkdirSync(differing, { recursive: true });
   const save = () => writeFileSync(join(differing, `${name}.png`), taken);
-  if (was.width !== is.width || was.height !== is.height) {
+  if (whole.width !== taking.width || whole.height !== taking.height) {
     save();
-    return `${name}: ${is.width}x${is.height} instead of ${was.width}x${was.height}: see target/e2e-shots`;
+    return `${name}: ${taking.width}x${taking.height} instead of ${whole.width}x${whole.height}: see target/e2e-shots`;
   }
+  const [was, is] = [smaller(whole, by), smaller(taking, by)];
   const difference = new PNG({ width: is.width, height: is.height });
   const pixels = pixelmatch(was.data, is.data, difference.data, is.width, is.height, { threshold: THRESHOLD });
   const share = pixels / (is.width * is.height);
@@ -63,9 +82,9 @@ export async function compareShots(browser, { origin, run }, demo) {
   rmSync(differing, { recursive: true, force: true });
   mkdirSync(kept, { recursive: true });
   const problems = [];
-  const look = (name, path, taken) => {
+  const look = (name, path, taken, by = 1) => {
     if (update) writeFileSync(path, taken);
-    else problems.push(compare(name, path, taken));
+    else problems.push(compare(name, path, taken, by));
   };
   for (const { name: view, ...options } of VIEWS) {
     const { page, close } = await openPage(browser, options);
@@ -79,7 +98,7 @@ export async function compareShots(browser, { origin, run }, demo) {
   for (const { path, page: id, viewport } of DOCS) {
     const { page, close } = await openPage(browser, { viewport, colorScheme: "light" });
     await visit(page, demo, { page: id });
-    look(`${id}-docs`, join(web, "..", path), await picture(page));
+    look(`${id}-docs`, join(web, "..", path), await picture(page), DOCS_BY);
     await close();
   }
   return problems.filter((problem) => problem !== null);
