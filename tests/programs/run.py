@@ -1,4 +1,6 @@
 """Real JAX programs on CPU, profiled: what is said of their time is what a clock said, moments before and after, without the profiler.
+Programs of `cases/` have one slowness each, which FIXED=1 leaves out: the first cause must be it. Its ceiling is printed beside what
+the clock says of leaving it out; the profiler makes what Python does longer, and with it the ceiling.
 
     python3 tests/programs/run.py --bin target/release/haloscope [--programs ../shared/programs] [--python PYTHON] [--out FOLDER]
                                   [--only NAME]
@@ -31,6 +33,31 @@ CAUSES = {
     "pure_callback": "debug_callbacks",
     "shapes_change": "recompilation",
 }
+# The same of programs in cases/; some slowness has two names.
+OWN = {
+    "checkpoint_each_fifth": ("periodic_stall",),
+    "closed_over_step": ("recompilation",),
+    "collected_garbage": ("periodic_stall",),
+    "eager_metrics": ("eager_execution",),
+    "eager_optimizer": ("eager_execution",),
+    "growing_cache": ("recompilation",),
+    "jit_in_loop": ("recompilation",),
+    "joined_history": ("recompilation",),
+    "loop_over_batch": ("python_loop",),
+    "loss_each_layer_fetch": ("blocking_reads",),
+    "many_small_inputs": ("python_loop",),
+    "network_loader": ("host_bound", "input_bound"),
+    "printed_loss": ("debug_callbacks",),
+    "python_time_loop": ("python_loop",),
+    "scalar_each_layer": ("blocking_reads", "python_loop"),
+    "slow_loader": ("host_bound", "input_bound"),
+    "static_argument": ("recompilation",),
+    "synced_log": ("host_bound",),
+    "wait_each_layer": ("python_loop", "blocking_reads"),
+    "weights_from_host": ("large_transfers",),
+    "weights_to_host": ("host_bound", "blocking_reads", "large_transfers"),
+    "whole_sort": ("whole_sort",),
+}
 IDLE = 0.10
 TIMES = 0.15
 
@@ -49,9 +76,9 @@ def value(report, name):
     return report["values"].get(name, {}).get("value")
 
 
-def measured(python, programs, name, folder):
+def measured(python, programs, name, folder, fixed=False):
     shutil.rmtree(folder, ignore_errors=True)
-    environment = {**os.environ, "PYTHONPATH": str(programs), "PYTHONDONTWRITEBYTECODE": "1", "JAX_PLATFORMS": "cpu"}
+    environment = {**os.environ, "PYTHONPATH": str(programs), "PYTHONDONTWRITEBYTECODE": "1", "JAX_PLATFORMS": "cpu", "FIXED": str(int(fixed))}
     command = [python, str(HERE / "measure.py"), str(programs / f"{name}.py"), str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     if done.returncode:
@@ -123,6 +150,25 @@ def check(name, said, overview, ops, diagnosis):
     return figures
 
 
+def shared_one(python, binary, programs, name, folder):
+    """What must hold of a program of the folder beside the checkout: its figures, and where answers contradict each other."""
+    said = measured(python, programs, name, folder)
+    answers = [asked(binary, analysis, folder) for analysis in ("overview", "ops", "diagnose")]
+    return check(name, said, *answers), contradictions(binary, folder)
+
+
+def own(python, binary, _, name, folder):
+    """What is said first of a program of cases/, which must be its slowness, and what the clock says."""
+    slow, fast = (measured(python, HERE / "cases", name, folder / kind, kind == "fixed") for kind in ("slow", "fixed"))
+    diagnosis = asked(binary, "diagnose", folder / "slow")
+    first, ceiling = value(diagnosis, "first_cause"), value(diagnosis, "first_speedup")
+    gain = min(slow["before"], slow["after"]) / min(fast["before"], fast["after"])
+    figures = f"{first} at most {ceiling or 0:.2f}x; {min(slow['before'], slow['after']):.2f} ms a step, fixed {gain:.2f}x as fast"
+    if first not in OWN[name]:
+        raise Failed(f"the first cause is not {' or '.join(OWN[name])}: {figures}")
+    return figures, contradictions(binary, folder / "slow")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
@@ -131,9 +177,9 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("target/programs"))
     parser.add_argument("--only")
     options = parser.parse_args()
-    if not (options.programs / "common.py").is_file():
+    has_programs = (options.programs / "common.py").is_file()
+    if not has_programs:
         print(f"skipped: {options.programs} is not here")
-        return 0
     programs = options.programs.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
     python = options.python
@@ -147,19 +193,19 @@ def main():
         print(f"skipped: {python} has no jax")
         return 0
     binary, failed = str(Path(options.bin).resolve()), 0
-    names = [options.only] if options.only else list(dict.fromkeys(WORK + OTHERS))
+    shared = list(dict.fromkeys(WORK + OTHERS)) if has_programs else []
+    names = [options.only] if options.only else shared + list(OWN)
     for name in names:
         # A neighbour that wakes up between two measurements is no fault of ours: what fails must fail three times.
         for attempt in range(3):
             folder = options.out.resolve() / "runs" / name.replace("/", "-")
             try:
-                said = measured(python, programs, name, folder)
-                answers = [asked(binary, analysis, folder) for analysis in ("overview", "ops", "diagnose")]
-                broken = contradictions(binary, folder)
+                judge = own if name in OWN else shared_one
+                figures, broken = judge(python, binary, programs, name, folder)
                 for row in broken:
                     print(f"FAILED  {name}: {row}", flush=True)
                 failed += bool(broken)
-                print(f"ok      {name}: {check(name, said, *answers)}", flush=True)
+                print(f"ok      {name}: {figures}", flush=True)
                 break
             except Failed as error:
                 print(f"{'FAILED' if attempt == 2 else 'again '}  {name}: {error}", flush=True)

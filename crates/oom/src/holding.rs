@@ -45,6 +45,10 @@ pub struct Holding {
     pub(crate) handed: BTreeMap<i64, Handed>,
     /// Arrays that it gives back.
     pub(crate) results: BTreeSet<(&'static str, Vec<i64>)>,
+    /// Types and extents of stacks that a loop fills while it reads a value of that shape.
+    pub(crate) filled_beside: BTreeSet<(&'static str, Vec<i64>)>,
+    /// Whether the compiler computes values again by itself.
+    pub(crate) is_rematerialised: bool,
     /// Extents of its values that are f64.
     pub(crate) doubles: BTreeSet<Vec<i64>>,
     /// Elements of values that Fourier transforms make.
@@ -134,6 +138,8 @@ impl Holding {
             has_loop: Some(program::has_loop(module)),
             handed: program::handed(module),
             results: program::results(module),
+            filled_beside: program::filled_beside(module),
+            is_rematerialised: program::is_rematerialised(module),
             doubles: program::doubles(module),
             transforms: program::transforms(module),
             ..Self::default()

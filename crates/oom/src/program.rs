@@ -107,6 +107,45 @@ fn handed_of(
     (handed.stacked_bytes > 0).then_some((trips, handed))
 }
 
+/// Shapes of stacks that the program gives back as a loop fills them, trip by trip, while it reads another value of that shape, which it leaves as
+/// it was: a cache that comes as one input of a scan and goes as another output of it. Both are there at once, whoever may have whose
+/// memory.
+pub(crate) fn filled_beside(module: &Module) -> BTreeSet<(&'static str, Vec<i64>)> {
+    let mut all = BTreeSet::new();
+    let root = module.computation(module.entry()).root;
+    let results = module.instruction(root).operands.iter().chain(std::iter::once(&root));
+    let given: BTreeSet<(InstructionIdx, i64)> =
+        results.filter_map(|result| element(module, *result)).collect();
+    for (index, hlo) in module.instructions().filter(|(_, one)| one.opcode == Opcode::While) {
+        let Some(body) = hlo.called_computations.first().map(|body| module.computation(*body)) else {
+            continue;
+        };
+        let root = module.instruction(body.root);
+        let [state] = body.parameters() else { continue };
+        let Some(trips) = module.trip_count(index).and_then(|trips| i64::try_from(trips).ok()) else {
+            continue;
+        };
+        let ends = (0_i64..).zip(root.operands.iter().zip(&hlo.shape.tuple_shapes));
+        let is_stack =
+            |shape: &Shape| shape.is_array() && shape.dimensions.len() > 1 && shape.dimensions[0] == trips;
+        let stacks = ends.filter(|(_, (_, shape))| is_stack(shape));
+        let (as_it_was, filled): (Vec<_>, Vec<_>) =
+            stacks.partition(|(place, (end, _))| element(module, **end) == Some((*state, *place)));
+        let shape = |(_, (_, shape)): &(i64, (&InstructionIdx, &Shape))| {
+            (shape.element_type.name(), shape.dimensions.clone())
+        };
+        let read: BTreeSet<_> = as_it_was.iter().map(shape).collect();
+        let is_given = |(place, _): &&(i64, _)| given.contains(&(index, *place));
+        all.extend(filled.iter().filter(is_given).map(shape).filter(|filled| read.contains(filled)));
+    }
+    all
+}
+
+/// Whether the compiler computes values again by itself, to save memory: what it says is there is what that left.
+pub(crate) fn is_rematerialised(module: &Module) -> bool {
+    module.instructions().any(|(_, one)| one.name.contains(".remat"))
+}
+
 /// Whether nothing but loops takes an element of a loop's result.
 fn is_for_loops(module: &Module, index: InstructionIdx, place: i64) -> bool {
     let takes = |user: &&InstructionIdx| {
@@ -312,5 +351,23 @@ ENTRY e {
         let alone = LOOPS.replace("tuple(zero, x, hs, cs)", "tuple(zero, x, empty, empty)");
         assert!(handed(&Module::parse(&alone).unwrap()).is_empty(), "no other loop begins with it");
         assert_eq!(results(&module), BTreeSet::from([("f32", vec![64]), ("f32", vec![8, 64])]));
+    }
+
+    #[test]
+    fn a_stack_that_is_filled_beside_what_is_read_is_told() {
+        // The second stack of the loop is a result; nothing of its shape is read there.
+        assert_eq!(filled_beside(&Module::parse(LOOPS).unwrap()), BTreeSet::new());
+        // A value of that shape goes through the loop as it is: as the third stack, in place of a weight.
+        let beside = LOOPS
+            .replace("f32[8,64], f32[8,64], f32[64])", "f32[8,64], f32[8,64], f32[8,64])")
+            .replace(
+                "w = f32[64] get-tuple-element(s), index=5",
+                "w = f32[8,64] get-tuple-element(s), index=5",
+            )
+            .replace("hn = f32[64] multiply(h, w)", "hn = f32[64] multiply(h, c)")
+            .replace("x = f32[64] parameter(0)", "x = f32[64] parameter(0)\n  old = f32[8,64] parameter(1)")
+            .replace("empty, empty, x)", "empty, empty, old)");
+        let found = filled_beside(&Module::parse(&beside).unwrap());
+        assert_eq!(found, BTreeSet::from([("f32", vec![8, 64])]));
     }
 }

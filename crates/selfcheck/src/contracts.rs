@@ -178,6 +178,8 @@ pub(crate) const FREE_SHARES: &[&str] = &[
     // Differences and their waterfall.
     "delta_share",
     "step_delta_share",
+    // A level over the one before, less 1.
+    "change_share",
     "off",
     "off_median",
     // More than a step may be open between two runs.

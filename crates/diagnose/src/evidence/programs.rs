@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use haloscope_time::account::Class;
 use haloscope_time::launches::Launch;
 use haloscope_time::steps::StepSource;
 
@@ -22,6 +23,8 @@ pub(crate) struct Ran {
 
 /// A launch of no more ops than this does one thing.
 const SMALL: f64 = 4.0;
+/// Programs are slower for waits that take longer than they do.
+const COLD_FROM: f64 = 0.5;
 /// Fewer launches on a device are no loop.
 const SEVERAL: u64 = 3;
 /// An event of the host is a round of a loop around launches where it has so many in it.
@@ -84,6 +87,18 @@ impl Evidence<'_> {
             }
         }
         sum
+    }
+
+    /// What the programs of a processor take beyond their fastest launch, a share of the active window: the part of it that goes with
+    /// waits of such a share. A processor that waited for long starts with cold caches and slow clocks, and shares them with what it waited
+    /// for. Nothing on other devices, and for waits that are not most of what happens.
+    pub(crate) fn cold_launches(&self, waits: f64) -> f64 {
+        if !self.is_cpu() || waits < COLD_FROM {
+            return 0.0;
+        }
+        let idle = self.share(Class::Between) + self.share(Class::Input);
+        let beyond = self.beyond_fastest_ps(|one| (one.module.clone(), one.program_id), |_, _| true);
+        self.of_active(beyond) * (waits / idle.max(waits)).min(1.0)
     }
 
     /// How often the loop around the programs went round, summed over devices: its marked steps, else as often as the program

@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::rules::host_doing::cold_words;
 use crate::thresholds::{BUBBLE, Grade};
 use haloscope_report::Status;
 use haloscope_report::units;
@@ -53,6 +54,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         (None, None) if host.has_events => "; hosts recorded no event that covers the longest gap".into(),
         (None, None) => "; what hosts did was not recorded".into(),
     };
+    let cold = evidence.cold_launches(share);
     let finding = Cause {
         id: RULE.id,
         claim: format!(
@@ -60,8 +62,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             if has_programs { "have no program to run" } else { "run nothing" },
             units::share(share)
         ),
-        evidence: format!("{said}; {}", evidence.words_of(&part)),
-        saved: Some(share),
+        evidence: format!("{said}; {}{}", evidence.words_of(&part), cold_words(cold)),
+        saved: Some((share + cold).min(1.0)),
         assuming: "if the host launched the next program in time".into(),
         recommendation: if is_dark && host.is_traced {
             format!(
@@ -75,7 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             )
         } else if host.has_events {
             format!(
-                "take what the host does there off the loop: log and checkpoint on another thread or every n-th step, launch several steps ahead, run {}",
+                "take what the host does there off the loop: fetch batches ahead on another thread, log and checkpoint there or every n-th step, launch several steps ahead, run {}",
                 evidence.fix(&fix::STEPS_ON_DEVICE)
             )
         } else {
@@ -150,6 +152,22 @@ mod tests {
         // Where Python was not traced nobody knows what it calls.
         let found = check(&super::RULE, vec![Made::cpu(20, 1000 * US, 600 * US)]);
         assert_eq!(found.standing, None, "{found:?}");
+    }
+
+    #[test]
+    fn programs_of_a_processor_that_begin_cold_go_with_the_wait() {
+        // Programs of 100 us in 1000; every second one takes twice as long.
+        let run = |busy: i64| -> Vec<Made> {
+            let round = |n: i64| (1000 * US, busy * US * (1 + n % 2), Some("$numpy sort"));
+            vec![Made::traced_cpu(&(0..20).map(round).collect::<Vec<_>>())]
+        };
+        let found = check(&super::RULE, run(100));
+        let finding = &found.findings[0];
+        assert!(finding.evidence.contains("beyond their fastest run"), "{}", finding.evidence);
+        assert!(finding.speedup.is_some_and(|speedup| speedup > 9.0), "{finding:?}");
+        // Near miss: they take longer than the waits.
+        let found = check(&super::RULE, run(400));
+        assert!(!found.findings[0].evidence.contains("beyond their fastest run"), "{found:?}");
     }
 
     #[test]

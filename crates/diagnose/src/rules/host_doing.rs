@@ -104,7 +104,8 @@ impl HostDoing {
         let with_it = evidence.goes_with(self.doing);
         let more: f64 = with_it.iter().map(|(_, share)| share).sum();
         let beyond: f64 = also.iter().map(|(_, share)| share).sum();
-        let saved = (share + more + beyond).min(1.0);
+        let cold = evidence.cold_launches(share);
+        let saved = (share + more + beyond + cold).min(1.0);
         // What takes longer than all else of a step cannot be hidden behind it.
         let assuming = match self.doing {
             Doing::Transfer if saved > 0.5 => format!(
@@ -117,7 +118,8 @@ impl HostDoing {
             id: self.id,
             claim,
             evidence: if first.is_empty() { events } else { format!("{first}; {events}") }
-                + &rest_of_gaps(self.doing, more),
+                + &rest_of_gaps(self.doing, more)
+                + &cold_words(cold),
             saved: Some(saved),
             assuming,
             recommendation,
@@ -133,11 +135,23 @@ impl HostDoing {
     }
 }
 
+/// What programs take longer for the waits before them, a share of the active window, as the end of a sentence; empty where that is little.
+pub(super) fn cold_words(share: f64) -> String {
+    if share < LITTLE {
+        return String::new();
+    }
+    format!(
+        "; what programs take beyond their fastest run, {} of the active window, would go too",
+        units::share(share)
+    )
+}
+
+/// Less than this share of the active window is not worth a word.
+const LITTLE: f64 = 0.001;
+
 /// What else goes where the main part of a gap does, which is `main`, a share of the active window, as the end of a sentence; empty where
 /// that is little.
 pub(super) fn rest_of_gaps(main: Doing, share: f64) -> String {
-    /// Less is not worth a word.
-    const LITTLE: f64 = 0.001;
     if share < LITTLE {
         return String::new();
     }

@@ -4,7 +4,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::rules::host_doing::rest_of_gaps;
+use crate::rules::host_doing::{cold_words, rest_of_gaps};
 use crate::thresholds::{BUBBLE, Grade, INPUT};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -65,6 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     } else {
         String::new()
     };
+    let cold = evidence.cold_launches(share);
     let finding = Cause {
         id: RULE.id,
         claim: format!("Devices wait for input for {} of the active window{slowest}", units::share(share)),
@@ -72,9 +73,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "{said}{}{}{}{others}",
             waiting.unwrap_or_default(),
             stages(&host.pipelines),
-            rest_of_gaps(Doing::Input, rest)
+            rest_of_gaps(Doing::Input, rest) + &cold_words(cold)
         ),
-        saved: Some((share + rest + waits).min(1.0)),
+        saved: Some((share + rest + waits + cold).min(1.0)),
         assuming: "if every batch were there in time".into(),
         recommendation: "prefetch the next batch to the device while this one is computed; then more workers for the slowest stage, or do its work ahead of time and store the result".into(),
         falsifier: "the step time does not change with synthetic input that is already on the device".into(),

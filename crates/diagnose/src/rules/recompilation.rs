@@ -21,8 +21,11 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Programs with less of the devices' program time are helpers, which frameworks compile for many shapes.
+/// Programs with less of the devices' program time are helpers, which frameworks compile for many shapes...
 const WORTH: f64 = 0.05;
+/// ... unless devices wait for compilations for this share of the active window, and so many programs of a function ran that was compiled.
+const COSTLY: f64 = 0.1;
+const SEVERAL: usize = 4;
 
 /// A function that ran as several programs, some of which were compiled beside the devices' work.
 pub(super) struct Again {
@@ -50,10 +53,18 @@ impl Again {
             own.0.extend(launch.program_id);
             own.1 = own.1.saturating_add(length);
         }
+        let host = evidence.host();
+        let is_costly = evidence.share_of(&host.part(Doing::Compile)) >= COSTLY;
+        let is_compiled = |module: &str| {
+            let call = module.strip_prefix("jit_").map(|function| format!("PjitFunction({function})"));
+            call.is_some_and(|call| host.compiled.calls.contains(&call))
+        };
         let worth = ids.into_iter().filter(|(module, (own, ps))| {
             // Kernels of PyTorch share a name, and are none the less different functions.
             let is_one = !module.is_empty() && !programs::is_any_kernel(module);
-            is_one && own.len() > 1 && *ps as f64 >= WORTH * all as f64
+            let is_large = || *ps as f64 >= WORTH * all as f64;
+            let is_expensive = || is_costly && own.len() >= SEVERAL && is_compiled(module);
+            is_one && own.len() > 1 && (is_large() || is_expensive())
         });
         let (module, (own, _)) = worth.max_by_key(|(_, (own, ps))| (own.len(), *ps))?;
         Some(Self { module: module.to_owned(), ids: own.len() })

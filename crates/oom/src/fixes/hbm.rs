@@ -30,6 +30,7 @@ const PAIRS: i64 = 1024;
 pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
     let mut all = Vec::new();
     all.extend(donate(case));
+    all.extend(carry(case));
     all.extend(no_doubles(case));
     all.extend(keep_sharded(case));
     all.extend(checkpoint(case));
@@ -116,7 +117,10 @@ fn donate(case: &Case<'_>) -> Option<Fix> {
     }
     let mut taken = Vec::new();
     let mut given = Vec::new();
-    for argument in worth(case, |buffer| buffer.what == What::Argument && !buffer.is_donated) {
+    let is_meant = |buffer: &Buffer| {
+        buffer.what == What::Argument && !buffer.is_donated && !is_filled_beside(case, buffer)
+    };
+    for argument in worth(case, is_meant) {
         if let Some(result) = free.get_mut(plain(&argument.1.shape)).and_then(Vec::pop) {
             taken.push(result);
             given.push(argument);
@@ -132,6 +136,46 @@ fn donate(case: &Case<'_>) -> Option<Fix> {
         size(saved)
     );
     Some(Fix::unknown("donate", what, how, but).saving(case, saved, Status::Derived).on(places(&taken)))
+}
+
+/// Whether a loop fills a stack of this buffer's shape while it reads it: the two cannot share their memory.
+fn is_filled_beside(case: &Case<'_>, buffer: &Buffer) -> bool {
+    let shape = array(&buffer.shape).map(|(kind, extents)| (kind.name(), extents));
+    case.holding.zip(shape).is_some_and(|(holding, shape)| holding.filled_beside.contains(&shape))
+}
+
+/// What a loop reads in one place and writes anew in another, which could be one that it updates.
+fn carry(case: &Case<'_>) -> Option<Fix> {
+    let twice = worth(case, |buffer| buffer.what == What::Argument && is_filled_beside(case, buffer));
+    if twice.is_empty() {
+        return None;
+    }
+    let how = match case.framework {
+        Some(Framework::PyTorchXla) => {
+            "carry it through torch_xla.experimental.scan and update it there with index_copy_ or dynamic_update_slice"
+        }
+        Some(Framework::TensorFlow) => {
+            "carry it as a loop variable of tf.while_loop and update it with tensor_scatter_nd_update"
+        }
+        _ => {
+            "put it into the carry of jax.lax.scan (or fori_loop), update it with jax.lax.dynamic_update_slice at the number of the trip, \
+             and donate it: donate_argnums=..."
+        }
+    };
+    Some(
+        Fix::unknown(
+            "carry_in_loop",
+            format!(
+                "carry {} through the loop and update it in place ({}): it goes in as what the loop reads and comes out as another value, \
+                 so that both are there; donating it alone saves nothing",
+                first(&twice),
+                size(sum(&twice))
+            ),
+            how,
+            "XLA keeps a copy where a trip reads the old value after it has written the new one",
+        )
+        .on(places(&twice)),
+    )
 }
 
 /// The shape in which a program gives a value back: its own, or the only one of its type that has as many elements, as which it is seen
@@ -438,6 +482,11 @@ fn all_pairs(case: &Case<'_>) -> Option<Fix> {
         )
         .saving(case, all - part(all, chunks), Status::Estimated)
         .by(chunks)
+        // Of layers that are written out one by one the scores are those that the compiler did not compute again: without them others
+        // are there.
+        .guessed(case.holding.is_some_and(|holding| {
+            holding.is_rematerialised && holding.gradient == Some(true) && holding.has_loop == Some(false)
+        }))
         .on(places(&pairs)),
     )
 }
@@ -557,21 +606,24 @@ fn shard(case: &Case<'_>) -> Option<Fix> {
     let now = now.map_or_else(String::new, |n| {
         format!("; the program runs on {n} devices, and this is what one of them keeps")
     });
-    Some(
-        Fix::unknown(
-            "shard",
-            format!(
-                "shard {what}{} over {n} times as many devices ({} on each now{now})",
-                if results.is_empty() { "" } else { ", and with them results of their shapes," },
-                size(both)
-            ),
-            how,
-            "what is sharded is gathered or reduced where it is used: traffic",
-        )
-        .saving(case, both - part(both, n), status)
-        .by(n)
-        .on(places(&large).into_iter().chain(places(&results)).collect()),
+    let fix = Fix::unknown(
+        "shard",
+        format!(
+            "shard {what}{} over {n} times as many devices ({} on each now{now})",
+            if results.is_empty() { "" } else { ", and with them results of their shapes," },
+            size(both)
+        ),
+        how,
+        "what is sharded is gathered or reduced where it is used: traffic",
     )
+    .saving(case, both - part(both, n), status)
+    .by(n)
+    .on(places(&large).into_iter().chain(places(&results)).collect());
+    // Without any arguments it would not fit either: where temporaries fill it, whether it does is up to them, which are split where the
+    // batch is.
+    let is_up_to_temporaries =
+        devices.is_none() && case.temporary_bytes().is_some_and(|bytes| 2 * bytes >= rest);
+    Some(if is_up_to_temporaries { Fix { fits: None, ..fix } } else { fix })
 }
 
 /// f32 that could be bf16.

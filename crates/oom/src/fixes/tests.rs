@@ -68,6 +68,44 @@ fn donation_saves_what_a_result_of_the_same_shape_takes() {
 }
 
 #[test]
+fn what_a_loop_reads_while_it_fills_another_is_to_be_carried() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let held = |filled: bool| Holding {
+        buffers: vec![
+            buffer(What::Argument, 16 * GIB, "bf16[24,8,64]{2,1,0}", "cache"),
+            buffer(What::Result, 16 * GIB, "bf16[24,8,64]{2,1,0}", "while.2{2}"),
+        ],
+        argument_bytes: 16 * GIB,
+        result_bytes: 16 * GIB,
+        filled_beside: filled.then(|| ("bf16", vec![24, 8, 64])).into_iter().collect(),
+        ..Holding::default()
+    };
+    let has = |filled: bool, id: &str| {
+        all(&hbm(&message, &held(filled), 32 * GIB, 31 * GIB)).iter().any(|fix| fix.id == id)
+    };
+    assert!(has(true, "carry_in_loop") && !has(true, "donate"));
+    assert!(has(false, "donate") && !has(false, "carry_in_loop"));
+}
+
+#[test]
+fn pairs_that_a_compiler_left_of_many_layers_are_a_guess() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let held = |is_rematerialised: bool| Holding {
+        buffers: vec![buffer(What::Temporary, 20 * GIB, "bf16[8,4096,4096]", "scores")],
+        temporary_bytes: 20 * GIB,
+        gradient: Some(true),
+        has_loop: Some(false),
+        is_rematerialised,
+        ..Holding::default()
+    };
+    let is_guess = |is_rematerialised: bool| {
+        let held = held(is_rematerialised);
+        fix(&all(&hbm(&message, &held, 26 * GIB, 18 * GIB)), "blockwise").is_guess
+    };
+    assert!(is_guess(true) && !is_guess(false));
+}
+
+#[test]
 fn values_of_a_loop_are_computed_again() {
     let message = Message::new(Form::HbmTotal, "hbm");
     let stack = |name: &str| buffer(What::Temporary, 32 * GIB, "bf16[512,16384,2048]", name);
@@ -229,7 +267,8 @@ fn gathered_paired_and_whole_buffers() {
     let pairs = fix(&fixes, "blockwise");
     assert!(pairs.what.contains("65536 x 65536") && pairs.fits == Some(false), "{pairs:?}");
     let shard = fix(&fixes, "shard");
-    assert!(shard.fits == Some(false) && shard.what.contains("runs on 4 devices"), "{shard:?}");
+    // Whether it fits is up to the temporaries.
+    assert!(shard.fits.is_none() && shard.what.contains("runs on 4 devices"), "{shard:?}");
     assert_eq!(fix(&fixes, "narrower").saves_bytes, Some(3 * GIB));
     let batch = fix(&fixes, "smaller_batch");
     assert_eq!((batch.fits, batch.saves_bytes), (Some(true), Some(10 * GIB)));
