@@ -78,9 +78,12 @@ def same(name, function, arguments, change, *more, smaller=True):
     print(f"{name}: {said}")
 
 
-def shapes(name, function, arguments, smaller, wanted, times):
-    """A batch that is smaller: the program takes smaller arguments, and gives results of these shapes."""
-    module = Module(text_of(function, arguments))
+def shapes(name, function, arguments, smaller, wanted, times, replaced=None):
+    """A batch that is smaller: the program takes smaller arguments, and gives results of these shapes; one argument may be donated."""
+    text = text_of(function, arguments)
+    if replaced is not None:
+        text = text.replace(", entry_computation_layout", ", buffer_donor={ (%d, {}) }, entry_computation_layout" % replaced, 1)
+    module = Module(text)
     said = CHANGES["smaller_batch"](module, times)
     found = [result.shape for result in run(module.text(), jax.tree.leaves(smaller))]
     assert found == wanted, (name, found)
@@ -107,6 +110,26 @@ def layer_of_attention(w, x):
     batch, length, width = x.shape
     q, k, v = ((x @ w[i]).reshape(batch, length, 4, width // 4) for i in range(3))
     return jnp.mean((attention(q, k, v).reshape(x.shape) @ w[3]) ** 2)
+
+
+def two_layers_of_attention(ws, x):
+    for w in ws:
+        batch, length, width = x.shape
+        q, k, v = ((x @ w[i]).reshape(batch, length, 4, width // 4) for i in range(3))
+        x = x + attention(q, k, v).reshape(x.shape) @ w[3]
+    return x
+
+
+def scanned_attention(ws, x):
+    layer = jax.checkpoint(lambda x, w: (two_layers_of_attention([w], x), None))
+    return jnp.mean(jax.lax.scan(layer, x, ws)[0] ** 2)
+
+
+def distances(w, x):
+    """Of all pairs, from a value with their differences in each dimension."""
+    y = x @ w
+    near = jnp.exp(-jnp.sum((y[:, None, :] - y[None, :, :]) ** 2, -1))
+    return near @ y, jnp.max(near, 1)
 
 
 def loss_of_indices(w, x, targets):
@@ -165,6 +188,12 @@ def layers(ws, x, y):
     return jnp.mean((x - y) ** 2)
 
 
+def experts(w, x, at):
+    """Each row goes to one of several experts."""
+    hot = jax.nn.one_hot(at, len(w))
+    return jnp.mean((hot @ jnp.einsum("ed,edf->ef", hot.T @ x, w)) ** 2)
+
+
 def nameless_layers(ws, x, y):
     for a, b in ws:
         x = x + jax.nn.gelu(x @ a) @ b
@@ -191,6 +220,12 @@ def main():
     same("attention", attention, heads, "blockwise", 4)
     same("gradient of attention", jax.grad(squares, (0, 1, 2)), heads, "blockwise", 4)
     same("layer of attention", jax.grad(layer_of_attention), ([floats(32, 32) for _ in range(4)], floats(2, 16, 32)), "blockwise", 2)
+    two = [[floats(32, 32) for _ in range(4)] for _ in range(2)], floats(2, 16, 32)
+    same("two layers of attention", two_layers_of_attention, two, "blockwise", 4)
+    same("gradient of two layers of attention", jax.grad(lambda *a: jnp.mean(two_layers_of_attention(*a) ** 2)), two, "blockwise", 4)
+    same("scan over layers of attention", jax.grad(scanned_attention), (floats(3, 4, 32, 32), floats(2, 16, 32)), "blockwise", 4, smaller=False)
+    same("distances of pairs", distances, (floats(8, 8), floats(32, 8)), "blockwise", 4)
+    same("gradient of distances of pairs", jax.grad(lambda *a: jnp.sum(distances(*a)[0] ** 2), (0, 1)), (floats(8, 8), floats(32, 8)), "blockwise", 4)
     refused("scores that are a result", lambda x: x @ x.T, (floats(32, 8),), "blockwise", 4)
     for loss in (loss_of_indices, loss_of_one_hot):
         arguments = floats(8, 64), floats(32, 8), ids(64, 32)
@@ -223,6 +258,8 @@ def main():
     few = [(floats(8, 12), floats(12, 8))] * 2
     shapes("batch", jax.grad(layers), (few, floats(32, 8), floats(32, 8)), (few, floats(16, 8), floats(16, 8)), [(8, 12), (12, 8)] * 2, 2)
     shapes("batch of a recurrence", jax.grad(recurrence), xs, (floats(8, 8), floats(12, 8, 8), floats(8, 8)), [(8, 8)], 4)
+    routed = lambda n: (floats(4, 8, 64), floats(n, 8), ids(4, n))
+    shapes("batch beside experts", jax.grad(experts), routed(8), routed(4), [(4, 8, 64)], 2, replaced=0)
     kernels = [floats(3, 3, 4, 4)] * 3
     picture = lambda n: (kernels, floats(n, 8, 8, 4), ids(4, n))
     shapes("batch of pictures", jax.grad(pictures), picture(16), picture(8), [(3, 3, 4, 4)] * 3, 2)
@@ -237,6 +274,10 @@ def main():
     print("narrower:", CHANGES["narrower"](module))
     bf16 = lambda a: np.asarray(jnp.asarray(a, jnp.bfloat16))
     assert all(str(result.dtype) == "bfloat16" for result in run(module.text(), [bf16(floats(8, 8)), bf16(floats(4, 8))]))
+    loss = text_of(lambda x: (jnp.mean(x), x * 2), (floats(4, 8),))
+    module = Module(loss.replace("->(f32[],", "->(f32[]{:T(128)},", 1))
+    print("narrower with a loss:", CHANGES["narrower"](module))
+    assert [str(result.dtype) for result in run(module.text(), [bf16(floats(4, 8))])] == ["bfloat16"] * 2
     module = Module(text_of(lambda x: jnp.abs(jnp.fft.fft2(x)), (floats(8, 16),)))
     print("narrower around a transform:", CHANGES["narrower"](module))
     assert [str(result.dtype) for result in run(module.text(), [bf16(floats(8, 16))])] == ["bfloat16"]

@@ -11,42 +11,94 @@ def reach(own, starts, next_of):
     return seen
 
 
-def in_blocks(module, own, is_meant, choose, n):
-    """Makes the values of a computation that are meant, and what only they need, by n blocks of one of their dimensions, in a loop. `choose` gives the dimensions to try of a value's extents."""
+# What a group of large values doesn't go through: products, and what takes or gives several values.
+BOUNDS = ("dot", "convolution", "parameter", "constant", "while", "conditional", "tuple", "opt-barrier")
+
+
+def rooted_in(own):
+    """The values that arguments or other sources go into; what needs none is made in each block anew."""
     users = own.users()
-    below = lambda name: users[name]
-    above = lambda name: own.ops[name].operands
-    count = lambda name: own.ops[name].shape.count() if isinstance(own.ops[name].shape, Array) else 0
-    seeds = [op for op in own.ops.values() if op.code not in ("parameter", "constant") and isinstance(op.shape, Array) and is_meant(op)]
-    if not seeds:
-        raise Cannot("no such value is in the program before it is optimised")
-    size = max(op.shape.count() for op in seeds)
-    target = next(op for op in seeds if op.shape.count() == size)
-    # What needs no argument is made in each block anew.
-    rooted = reach(own, [op.name for op in own.ops.values() if op.code in ("parameter", "while", "rng", "rng-bit-generator", "infeed")], below)
-    large = {name for name in own.ops if count(name) == size and own.ops[name].code not in ("parameter", "constant", "get-tuple-element") and name in rooted}
-    region = set(large)
+    sources = ("parameter", "while", "conditional", "rng", "rng-bit-generator", "infeed")
+    return reach(own, [op.name for op in own.ops.values() if op.code in sources], lambda name: users[name])
+
+
+def meant(own, is_meant):
+    """The values of a computation that are to be made in blocks."""
+    rooted = rooted_in(own)
+    is_value = lambda op: op.code not in ("parameter", "constant", "get-tuple-element") and isinstance(op.shape, Array)
+    return [op for op in own.ops.values() if op.name in rooted and is_value(op) and is_meant(op)]
+
+
+def in_blocks(module, own, is_meant, choose, n, least):
+    """Makes the values of a computation that are meant and have at least so many elements by n blocks of one of their dimensions, in loops: one for all that hang together. `choose` gives the dimensions to try of a value's extents. Gives what was made, and why others were not."""
+    said, why, refused = [], None, set()
     while True:
-        grown = region | {u for name in region if count(name) == size for u in users[name]}
-        grown = reach(own, grown, below) & reach(own, grown, above) | grown
-        if grown == region:
-            break
-        region = grown
+        left = [op for op in meant(own, is_meant) if op.name not in refused and op.shape.count() >= least]
+        if not left:
+            return said, why
+        target = max(left, key=lambda op: op.shape.count())
+        large = together(own, target)
+        if not is_made_of_less(own, large):
+            refused |= large
+            continue
+        try:
+            said.append(group_in_blocks(module, own, target, large, choose, n))
+        except Cannot as error:
+            why = why or str(error)
+            refused |= large
+
+
+def together(own, target):
+    """The values at least as large as a value that hang together with it without a product between."""
+    users, rooted, size = own.users(), rooted_in(own), target.shape.count()
+
+    def is_large(name):
+        op = own.ops[name]
+        held = op.code not in ("parameter", "constant", "get-tuple-element") and isinstance(op.shape, Array) and op.shape.count() >= size
+        return held and name in rooted
+
+    def beside(name):
+        from_ = [] if own.ops[name].code in BOUNDS else own.ops[name].operands
+        return [o for o in from_ if is_large(o)] + [u for u in users[name] if is_large(u) and own.ops[u].code not in BOUNDS]
+
+    return reach(own, [target.name], beside)
+
+
+def is_made_of_less(own, large):
+    """Whether large values are made of smaller ones, as those of pairs are, and weights and their gradients are not."""
+    rooted, count = rooted_in(own), lambda name: own.ops[name].shape.count()
+
+    def is_wider(op):
+        from_ = [o for o in op.operands if o in rooted]
+        return op.code in ("dot", "broadcast") and from_ and all(count(o) < count(op.name) for o in from_)
+
+    return any(is_wider(own.ops[name]) for name in large)
+
+
+def group_in_blocks(module, own, target, large, choose, n):
+    """One loop, or several behind one another, for large values that hang together, and what only they need."""
+    users, rooted = own.users(), rooted_in(own)
+    above = lambda name: own.ops[name].operands
+    below = lambda name: users[name]
+    held = large | {u for name in large for u in users[name]}
+    # Other large values between them, as those of other layers, stay as they are.
+    is_large = lambda name: isinstance(own.ops[name].shape, Array) and own.ops[name].shape.count() >= target.shape.count()
+    region = held | {name for name in reach(own, held, below) & reach(own, held, above) if not is_large(name)}
     sourceless = lambda name: name not in rooted and isinstance(own.ops[name].shape, Array) and own.ops[name].code != "constant"
     for name in list(region):
         region |= {a for a in reach(own, [o for o in own.ops[name].operands if sourceless(o)], above) if sourceless(a)}
     # What is small is cut with the rest, or is put together block by block and used whole: first entries that are picked, then all
     # that is not made of large values.
-    picks = {name for name in region if own.ops[name].code == "gather" and count(own.ops[name].operands[0]) == size}
-    small = {name for name in region if count(name) < size and all(count(o) < size for o in own.ops[name].operands) and isinstance(own.ops[name].shape, Array)}
+    picks = {name for name in region if own.ops[name].code == "gather" and own.ops[name].operands[0] in large}
+    small = {name for name in region if isinstance(own.ops[name].shape, Array) and not any(is_large(o) for o in [name] + above(name))}
     why = None
-    for whole in (set(), picks, small, picks | small):
-        if whole or why is None:
-            for dim in choose(target.shape.dims):
-                if target.shape.dims[dim] % n or target.shape.dims[dim] < n:
-                    continue
+    for dim in choose(target.shape.dims):
+        if target.shape.dims[dim] % n or target.shape.dims[dim] < n:
+            continue
+        for whole in (set(), picks, small, picks | small):
+            if whole or why is None:
                 try:
-                    return blocks_of(module, own, region, target, dim, n, size, users, whole, picks)
+                    return blocks_of(module, own, region, target, dim, n, large, users, whole, picks)
                 except Cannot as error:
                     why = why or str(error)
     raise Cannot(why or "no dimension of %s can be cut into %d" % (target.shape, n))
@@ -98,7 +150,7 @@ def shifted(module, inner, op, indices, d, extent, start, part):
     return moved, mask
 
 
-def blocks_of(module, own, region, target, dim, n, size, users, whole, picks):
+def blocks_of(module, own, region, target, dim, n, large, users, whole, picks):
     order = [name for name in own.order() if name in region]
     place = {name: t for name, t in ((name, ties(module, own, own.ops[name])) for name in order)}
     marks, outer, stack = {target.name: {dim}}, {}, [(target.name, dim)]
@@ -171,7 +223,7 @@ def blocks_of(module, own, region, target, dim, n, size, users, whole, picks):
         turn[name] = max([turn[o] + waits(o) for o in own.ops[name].operands], default=0)
     results = [name for name in body if name in summing or name == own.root or any(u not in inside for u in users[name])]
     for name in results:
-        if name not in summing and own.ops[name].shape.count() >= size:
+        if name not in summing and name in large:
             raise Cannot("%s is needed whole: it is a result, or another loop takes it" % (own.ops[name].path or name))
     passes = sorted({turn[name] for name in results})
     if len(passes) > PASSES:
@@ -313,21 +365,30 @@ WORDS = 4096
 OF_LOSS = ("log_softmax", "logsumexp", "cross_entropy", "nll_loss", "logits", "lm_head", "unembed")
 
 
-def each_computation(module, change):
-    """Makes a change in the first computation where it can be made."""
-    why = None
-    for own in list(module.all.values()):
-        try:
-            return change(own)
-        except Cannot as error:
-            why = str(error) if why is None or "no such value" in why else why
-    raise Cannot(why)
+# Values so many times smaller than the largest product that is meant stay.
+LESS = 16
+
+
+def each_computation(module, is_meant, choose, n):
+    """Makes what is meant in blocks in all computations, first in that with the largest product that is meant: other values may be weights."""
+    found = {own.name: meant(own, is_meant) for own in module.all.values()}
+    most = lambda ops: max((op.shape.count() for op in ops), default=0)
+    product = lambda own: most(op for op in found[own.name] if op.code == "dot")
+    least = (max(product(own) for own in module.all.values()) or max(most(ops) for ops in found.values())) // LESS
+    said, why = [], None
+    for own in sorted(module.all.values(), key=product, reverse=True):
+        made, other = in_blocks(module, own, is_meant, choose, n, least)
+        said += made
+        why = why or other
+    if not said:
+        raise Cannot(why or "no such value is in the program before it is optimised")
+    return "; ".join(one if said.count(one) == 1 else "%s, at %d places" % (one, said.count(one)) for one in dict.fromkeys(said))
 
 
 def blockwise(module, n):
     is_pairs = lambda op: len(op.shape.dims) > 1 and op.shape.dims[-1] == op.shape.dims[-2] >= PAIRS
     rows_first = lambda dims: [len(dims) - 2] + list(range(len(dims) - 2)) + [len(dims) - 1]
-    return each_computation(module, lambda own: in_blocks(module, own, is_pairs, rows_first, n))
+    return each_computation(module, is_pairs, rows_first, n)
 
 
 def chunked_loss(module, n):
@@ -335,4 +396,4 @@ def chunked_loss(module, n):
     said = {(op.shape.dims[-1], op.shape.count()) for own in module.all.values() for op in own.ops.values() if isinstance(op.shape, Array) and wide(op) and any(w in op.path for w in OF_LOSS)}
     is_logits = lambda op: wide(op) and (op.shape.dims[-1], op.shape.count()) in said
     tokens = lambda dims: sorted(range(len(dims) - 1), key=lambda d: -dims[d])
-    return each_computation(module, lambda own: in_blocks(module, own, is_logits, tokens, n))
+    return each_computation(module, is_logits, tokens, n)

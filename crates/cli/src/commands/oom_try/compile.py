@@ -14,6 +14,8 @@ MARK = "haloscope-oom-try "
 RAISES = 4
 # What does not suffice is halved again so many times.
 HALVES = 3
+# A pod has no more devices of any generation than so many.
+MOST_DEVICES = 256
 # So many arguments are named.
 SHOWN = 8
 # Smaller arguments are not donated: they save nothing.
@@ -82,8 +84,22 @@ def donated(text, computation):
     return changed, "argument " + listed([number for _, number in pairs])
 
 
+def gone_through(module):
+    """The dimensions of arguments that loops take slices of: cut along these, all would be gathered."""
+    classes = Classes(module)
+    sliced = set()
+    for own in module.reached():
+        for op in own.ops.values():
+            if op.code in ("dynamic-slice", "dynamic-update-slice"):
+                whole, part = own.ops[op.operands[0]].shape.dims, (op if op.code == "dynamic-slice" else own.ops[op.operands[1]]).shape.dims
+                sliced |= {classes.find((own.name, op.operands[0], None, i)) for i in range(len(whole)) if part[i] != whole[i]}
+    nodes = [(op, node) for op in module.entry.parameters() for node in classes.nodes(module.entry, op.name)]
+    return {(int(op.literal), node[3]) for op, node in nodes if classes.find(node) in sliced}
+
+
 def sharded(text, parts):
     """The text with arguments cut into so many parts along their first dimension that can be, and which these are."""
+    looped = gone_through(Module(text))
     head, rest = text.split("\n", 1)
     if "num_partitions=" not in head:
         head = head.replace(", entry_computation_layout=", ", num_partitions=%d, entry_computation_layout=" % parts, 1)
@@ -94,18 +110,47 @@ def sharded(text, parts):
         found = re.match(r"\s*(?:ROOT )?%\S+ = \w+\[([\d,]*)\]\S* parameter\((\d+)\)", line)
         if not found or ("sharding={" in line and "sharding={replicated}" not in line):
             return line
-        extents = [int(extent) for extent in found[1].split(",") if extent]
-        at = next((i for i, extent in enumerate(extents) if extent % parts == 0), None)
+        extents, number = [int(extent) for extent in found[1].split(",") if extent], int(found[2])
+        order = sorted(range(len(extents)), key=lambda i: (number, i) in looped)
+        at = next((i for i in order if extents[i] % parts == 0), None)
         if at is None:
             return line
         tiles = ",".join(str(parts if i == at else 1) for i in range(len(extents)))
-        given.append(int(found[2]))
+        given.append(number)
         line = re.sub(r', frontend_attributes=\{xla\.sdy\.sharding="(?:[^"\\]|\\.)*"\}', "", line)
         line = line.replace(", sharding={replicated}", "")
         return re.sub(r"(parameter\(\d+\))", r"\1, sharding={devices=[%s]<=[%d]}" % (tiles, parts), line, count=1)
 
     entry = "\n".join(cut(line) for line in rest[start:].split("\n"))
     return head + "\n" + rest[:start] + entry, sorted(given)
+
+
+def larger(topology, devices, wanted):
+    """A topology of at least so many devices: extents are doubled, the smallest first, the last of equal ones."""
+    name, extents = topology.split(":")
+    extents = [int(extent) for extent in extents.split("x")]
+    while devices < wanted:
+        at = min(reversed(range(len(extents))), key=lambda i: extents[i])
+        extents[at] *= 2
+        devices *= 2
+    return "%s:%s" % (name, "x".join(map(str, extents))), devices
+
+
+def with_donors(ir, module, text):
+    """Marks the arguments that are donated without a result of their own, which the conversion leaves out."""
+    head = text.split("\n", 1)[0]
+    at = head.find("buffer_donor=")
+    if at < 0:
+        return
+    at = head.index("{", at)
+    main = next(op for op in module.body.operations if ir.StringAttr(op.attributes["sym_name"]).value == "main")
+    if "arg_attrs" not in main.attributes:
+        return
+    attributes = list(ir.ArrayAttr(main.attributes["arg_attrs"]))
+    for number in re.findall(r"\((\d+), \{", head[at : closing(head, at)]):
+        held = {one.name: one.attr for one in ir.DictAttr(attributes[int(number)])}
+        attributes[int(number)] = ir.DictAttr.get({**held, "jax.buffer_donor": ir.BoolAttr.get(True)})
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
 
 def with_limit_of_kernels(text, kib):
@@ -145,7 +190,6 @@ def main():
         from jax.experimental import topologies
 
         devices = topologies.get_topology_desc(plan["topology"], "tpu").devices
-        client = devices[0].client
         to_stablehlo = xc._xla.mlir.hlo_to_stablehlo
         from_text = xc.hlo.hlo_module_from_text
         libtpu = version("libtpu")
@@ -168,7 +212,7 @@ def main():
         say(id="program", verdict="failed", why="it is for %d replicas of %d devices; at most %d devices are described" % (replicas, partitions, len(devices)))
         return
 
-    def compile(text, options, partitions, is_cut):
+    def compile(text, options, partitions, is_cut, devices):
         proto = from_text(text).as_serialized_hlo_module_proto()
         settings = compiler.get_compile_options(
             num_replicas=1,
@@ -180,24 +224,46 @@ def main():
             # The annotations are those of GSPMD.
             settings.executable_build_options.use_spmd_partitioning = True
             settings.executable_build_options.use_shardy_partitioner = False
+        if is_cut or "allow_spmd_sharding_propagation_to_output={true" in text.split("\n", 1)[0]:
             # Results stay where they are computed, as jit leaves them without out_shardings: gathered they would not fit.
             settings.executable_build_options.allow_spmd_sharding_propagation_to_output = [True]
         with mlir.make_ir_context():
             module = ir.Module.parse(to_stablehlo(proto))
-            done = client.compile(module, xc.DeviceList(tuple(devices[:partitions])), settings)
+            with_donors(ir, module, text)
+            done = devices[0].client.compile(module, xc.DeviceList(tuple(devices[:partitions])), settings)
         stats = done.get_compiled_memory_stats()
         return stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes + stats.temp_size_in_bytes
 
-    def attempt(id, what, text, options, partitions=partitions, is_cut=False):
+    def attempt(id, what, text, options, partitions=partitions, is_cut=False, devices=devices):
         """Says whether it compiles; gives the error where it does not."""
         try:
-            needed = compile(text, options, partitions, is_cut)
+            needed = compile(text, options, partitions, is_cut, devices)
         except jax.errors.JaxRuntimeError as error:
             is_memory = "RESOURCE_EXHAUSTED" in str(error) or "Ran out of memory" in str(error)
             return dict(id=id, what=what, verdict="does not fit" if is_memory else "failed", why=first_line(error)), error
         except Exception as error:
             return dict(id=id, what=what, verdict="failed", why="%s: %s" % (type(error).__name__, first_line(error))), None
         return dict(id=id, what=what, verdict="compiles", needed_bytes=needed, why=""), None
+
+    def in_parts(times):
+        """In how many parts arguments are cut, and the devices: as many as the program has; else as many as the cure names, then halves of these; where it names more than a pod has, those at hand."""
+        if partitions > 1:
+            yield partitions, devices
+            return
+        parts = 1 << ((times or len(devices)) - 1).bit_length()
+        if parts > MOST_DEVICES:
+            yield len(devices), devices
+            return
+        for _ in range(HALVES):
+            try:
+                name, count = larger(plan["topology"], len(devices), parts)
+                described = topologies.get_topology_desc(name, "tpu").devices if count > len(devices) else devices
+            except Exception:
+                name, described = plan["topology"], devices
+            yield min(parts, len(described)), described
+            if parts > len(described):
+                return
+            parts *= 2
 
     with_limit = " with xla_tpu_scoped_vmem_limit_kib=%s" % plan["limit_kib"] if given_options else ""
     said, _ = attempt("program", "as it was dumped" + with_limit, text, given_options)
@@ -216,13 +282,20 @@ def main():
                 continue
             said, _ = attempt("donate", changed[1] + " is donated", changed[0], given_options)
         elif one["id"] == "shard":
-            parts = partitions if partitions > 1 else len(devices)
-            changed, given = sharded(text, parts)
-            if not given:
-                say(id="shard", verdict="not tried", what="", why="no argument that is whole on each device can be cut into %d" % parts)
-                continue
-            what = "arguments %s in %d parts, on as many devices" % (listed(given), parts)
-            said, _ = attempt("shard", what, changed, given_options, parts, True)
+            said = None
+            for parts, described in in_parts(one.get("times")):
+                try:
+                    changed, given = sharded(text, parts)
+                except Exception as error:
+                    said = said or dict(id="shard", verdict="failed", what="", why="%s: %s" % (type(error).__name__, first_line(error)))
+                    break
+                if not given:
+                    said = said or dict(id="shard", verdict="not tried", what="", why="no argument that is whole on each device can be cut into %d" % parts)
+                    break
+                what = "arguments %s in %d parts, on as many devices" % (listed(given), parts)
+                said, _ = attempt("shard", what, changed, given_options, parts, True, described)
+                if said["verdict"] != "does not fit":
+                    break
         elif one["id"] in CHANGES:
             change, is_in_halves = CHANGES[one["id"]]
             times, said = one.get("times") or 2, None

@@ -322,6 +322,17 @@ def adapt(op, marked, n):
         op.attrs["slice"] = "{%s}" % ", ".join(words)
 
 
+def replaced(head):
+    """The numbers of arguments that results take the place of, or that are donated."""
+    out = set()
+    for key in ("input_output_alias=", "buffer_donor="):
+        at = head.find(key)
+        if at >= 0:
+            inside = head[at + len(key) : closing(head, at + len(key)) + 1]
+            out |= {int(n) for n in re.findall(r"\((\d+), \{", inside)}
+    return out
+
+
 def smaller_batch(module, n):
     """The batch that arguments share, n times smaller: the leading dimension, first in each argument that has it, with which most of the memory of temporaries shrinks."""
     classes = Classes(module)
@@ -335,11 +346,15 @@ def smaller_batch(module, n):
     for op in module.entry.parameters():
         for node in classes.nodes(module.entry, op.name):
             firsts.setdefault(classes.find(node), set()).add(node)
+    kept = replaced(module.head)
     found, why, refused = [], "no argument has a leading dimension that is a batch", 0
     for root, places in firsts.items():
         # Behind a dimension that a loop goes through the batch is second.
         second = {node for node in places if node[3] == 1 and classes.find(node[:3] + (0,)) in classes.why and len(module.entry.ops[node[1]].shape.dims) > 2}
         if any(node[3] != 0 for node in places - second):
+            continue
+        # A batch comes from outside; what results replace in all its arguments are weights and their like.
+        if all(int(module.entry.ops[node[1]].literal) in kept for node in places):
             continue
         touched, arguments = members[root], sum(module.entry.ops[node[1]].shape.bytes() for node in places)
         shapes = [part_of(module.all[own].ops[name].shape, e) for own, name, e, d in touched]

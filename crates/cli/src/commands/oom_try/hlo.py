@@ -349,7 +349,8 @@ class Module:
                 return Tuple([now(a, b) for a, b in zip(layout.parts, shape.parts)])
             if isinstance(layout, Array) and isinstance(shape, Array):
                 same = layout.dims == shape.dims and layout.kind == shape.kind
-                return layout if same else Array(shape.kind, shape.dims, re.sub(r":[^}]*", "", layout.layout))
+                # XLA reads no empty layout, which is left of a number's.
+                return layout if same else Array(shape.kind, shape.dims, re.sub(r":[^}]*", "", layout.layout).replace("{}", ""))
             return layout
 
         parameters = [op.shape for op in self.entry.parameters()]
