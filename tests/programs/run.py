@@ -5,7 +5,7 @@ the clock says of leaving it out; the profiler makes what Python does longer, an
     python3 tests/programs/run.py --bin target/release/haloscope [--programs ../shared/programs] [--python PYTHON] [--out FOLDER]
                                   [--only NAME]
 
-PYTHON must have jax; without it a virtual environment is made in OUT. Without the programs nothing is tested, and that is said.
+PYTHON must have jax; without it a virtual environment is made in OUT. Without the folder of programs those of `cases/` are tested, and that is said.
 The sums that must hold in every report hold in each of these runs (`inspect --selfcheck`), however busy the machine was.
 A busy machine is allowed for elsewhere: bounds widen by what two measurements of the same steps in the same process differ.
 """

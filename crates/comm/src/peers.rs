@@ -149,7 +149,13 @@ struct Large<'k> {
     expected_ps: f64,
 }
 
-impl Large<'_> {
+impl<'k> Large<'k> {
+    /// An op of which one execution takes so long, picoseconds, and a group has so many; `None` for one whose bytes are not known.
+    fn of(op: &'k Op, known: &'k Known, could: f64, (time_ps, runs): (f64, f64)) -> Option<Self> {
+        let (moved, expected_ps) = (known.moved()? * runs, known.expected_ps(could)? * runs);
+        Some(Self { op, known, moved, time_ps, sum_ps: time_ps * runs, expected_ps })
+    }
+
     /// Of a sum over all executions what one has.
     fn each(&self, sum: f64) -> f64 {
         sum * self.time_ps / self.sum_ps.max(1.0)

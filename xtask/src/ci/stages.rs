@@ -245,7 +245,7 @@ fn all() -> Vec<Stage> {
             ))
             .needs(&["program"]),
         // What programs on the CPU take, against a clock: nothing else may run meanwhile.
-        Stage::at_night("programs", Alone, 300, "python3 tests/programs/run.py --bin {bin} --python target/peers/xprof/bin/python")
+        Stage::at_night("programs", Alone, 900, "python3 tests/programs/run.py --bin {bin} --python target/peers/xprof/bin/python")
             .needs(&["program", "xprof-packages"]),
         // What is measured.
         Stage::new(

@@ -177,12 +177,15 @@ impl Cure {
     /// What the script is to try; `None` for a cure that it has no change for.
     fn plan(&self) -> Option<serde_json::Value> {
         match self.id.as_str() {
-            "donate" | "shard" | "checkpoint" | "narrower" | "no f64" | "keep sharded" | "fewer buffers" => {
+            "donate" | "checkpoint" | "narrower" | "no f64" | "keep sharded" | "fewer buffers" => {
                 Some(serde_json::json!({ "id": self.id }))
             }
-            "checkpoint in groups" | "blockwise" | "chunked loss" | "smaller batch" | "smaller blocks" => {
-                Some(serde_json::json!({ "id": self.id, "times": self.times }))
-            }
+            "shard"
+            | "checkpoint in groups"
+            | "blockwise"
+            | "chunked loss"
+            | "smaller batch"
+            | "smaller blocks" => Some(serde_json::json!({ "id": self.id, "times": self.times })),
             // In whole MiB above what is needed, as the cure says it.
             "raise limit" => {
                 let kib = (self.left_bytes? / (1 << 20)).saturating_add(1).saturating_mul(1024);

@@ -126,16 +126,8 @@ impl Peers<'_> {
         let groups =
             || self.lengths.get(op).into_iter().flatten().filter(|(m, own)| m.len() > 1 && !own.is_empty());
         let lengths: Vec<f64> = groups().flat_map(|(_, own)| own.iter().copied()).collect();
-        let time_ps = median(&lengths);
         let runs = lengths.len() as f64 / groups().count().max(1) as f64;
-        Some(Large {
-            op,
-            known,
-            moved: known.moved()? * runs,
-            time_ps,
-            sum_ps: time_ps * runs,
-            expected_ps: known.expected_ps(could)? * runs,
-        })
+        Large::of(op, known, could, (median(&lengths), runs))
     }
 
     /// What a hop takes that goes on beside other ops. Where one end of each was captured, the other may come late: the quickest of each are
@@ -146,14 +138,7 @@ impl Peers<'_> {
             let ends = || self.lengths.get(op).into_iter().flatten().filter(|(_, own)| !own.is_empty());
             let time_ps = median(&quick_alike(ends().map(|(_, own)| own.as_slice()))?);
             let runs = ends().map(|(_, own)| own.len()).sum::<usize>() as f64 / ends().count().max(1) as f64;
-            Some(Large {
-                op,
-                known,
-                moved: known.moved()? * runs,
-                time_ps,
-                sum_ps: time_ps * runs,
-                expected_ps: known.expected_ps(could)? * runs,
-            })
+            Large::of(op, known, could, (time_ps, runs))
         })
     }
 

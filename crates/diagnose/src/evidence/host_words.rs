@@ -13,10 +13,12 @@ impl Evidence<'_> {
         self.of_active(part.ps as f64)
     }
 
-    /// The shares of the active window that would go with a doing beyond its own part, by the rule that claims each.
+    /// The shares of the active window that would go with a doing beyond its own part, by the rule that claims each. Steps that are longer for
+    /// compiling count with all that they have more of ([`Self::compile_cost`]): of these nothing goes besides.
     pub(crate) fn goes_with(&self, main: Doing) -> Vec<(&'static str, f64)> {
+        let part = if main == Doing::Compile { self.compile_cost().elsewhere } else { 1.0 };
         let of = self.host().goes_with.iter().filter(|((one, _), _)| *one == main);
-        of.map(|((_, other), ps)| (rule_of(*other), self.of_active(*ps as f64))).collect()
+        of.map(|((_, other), ps)| (rule_of(*other), part * self.of_active(*ps as f64))).collect()
     }
 
     /// The event with most time in a part, the longest stretch: `block_until_ready 20 times, 690.0 us each; …`.

@@ -91,7 +91,7 @@ impl Evidence<'_> {
 
     /// What the programs of a processor take beyond their fastest launch, a share of the active window: the part of it that goes with
     /// waits of such a share. A processor that waited for long starts with cold caches and slow clocks, and shares them with what it waited
-    /// for. Nothing on other devices, and for waits that are not most of what happens.
+    /// for. An estimate: other work takes longer for other reasons. Nothing on other devices, and for waits that are not most of what happens.
     pub(crate) fn cold_launches(&self, waits: f64) -> f64 {
         if !self.is_cpu() || waits < COLD_FROM {
             return 0.0;

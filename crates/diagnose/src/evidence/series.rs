@@ -34,6 +34,8 @@ pub(crate) struct CompileCost {
     pub extra: f64,
     /// These steps, as positions in the series.
     pub steps: Vec<usize>,
+    /// The part of the time without a program for it that is in other steps, 0 to 1.
+    pub elsewhere: f64,
 }
 
 /// An event that explains less than this share of a step's excess does not name it.
@@ -273,7 +275,7 @@ impl Evidence<'_> {
     /// steps have more of than the others, all of that, for devices wait for each other too.
     pub(crate) fn compile_cost(&self) -> CompileCost {
         let gaps = self.share_of(&self.host().part(Doing::Compile));
-        let alone = CompileCost { share: gaps, ..CompileCost::default() };
+        let alone = CompileCost { share: gaps, elsewhere: 1.0, ..CompileCost::default() };
         let Some(series) = self.series() else { return alone };
         let compiling = |step: &Step| {
             let sum: i64 = self
@@ -305,7 +307,8 @@ impl Evidence<'_> {
         }
         // What lies in other steps stays as it is.
         let rest = (gaps - self.share_of_steps_ps(in_steps)).max(0.0);
-        CompileCost { share: (self.share_of_steps_ps(cost) + rest).min(1.0), extra, steps }
+        let elsewhere = if gaps > 0.0 { rest / gaps } else { 1.0 };
+        CompileCost { share: (self.share_of_steps_ps(cost) + rest).min(1.0), extra, steps, elsewhere }
     }
 
     /// Whether this moment lies in one of these steps, positions in the series.

@@ -84,7 +84,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "capture with host_tracer_level 2 (and python_tracer_level 1 if that says too little) to see what the host does there".into()
         },
         falsifier: "a capture with less tracing on the host shows no such gaps, or the step is no shorter when the loop does nothing but launch".into(),
-        status: Status::Derived,
+        status: if cold > 0.0 { Status::Estimated } else { Status::Derived },
         links: evidence.links_of(&part),
     };
     // Python's tracer would have shown a function that the loop calls there.

@@ -124,7 +124,7 @@ impl HostDoing {
             assuming,
             recommendation,
             falsifier: self.falsifier.into(),
-            status: Status::Derived,
+            status: if cold > 0.0 { Status::Estimated } else { Status::Derived },
             links: evidence.links_of(part),
         };
         let mut finding = finding.into_finding(evidence);

@@ -79,7 +79,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         assuming: "if every batch were there in time".into(),
         recommendation: "prefetch the next batch to the device while this one is computed; then more workers for the slowest stage, or do its work ahead of time and store the result".into(),
         falsifier: "the step time does not change with synthetic input that is already on the device".into(),
-        status: Status::Derived,
+        status: if cold > 0.0 { Status::Estimated } else { Status::Derived },
         links,
     };
     let mut finding = finding.into_finding(evidence);

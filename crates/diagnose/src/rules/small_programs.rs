@@ -48,8 +48,6 @@ const AS_OFTEN: f64 = 0.1;
 /// What both look at.
 struct Launches {
     all: Vec<Ran>,
-    /// Of programs that do one thing, and in a loop of those that end before the host has made the next.
-    small: u64,
     /// What the host takes to make one, picoseconds: the time without a program, a launch.
     gap_ps: f64,
     is_loop: bool,
@@ -93,11 +91,9 @@ fn launches(evidence: &Evidence<'_>, is_loop: bool) -> Result<Launches, Outcome>
     let part = host.part(Doing::Launch);
     let of_kernels = part.names.iter().filter(|named| named.name.contains("ExecuteThunks"));
     let kernels = evidence.of_active(units::sum(of_kernels.map(|named| named.total_ps)) as f64);
-    let mut launches = Launches { all, small: 0, gap_ps, is_loop, total, share, late: 0.0, kernels, claimed };
-    let small = launches.of_small().map(|one| one.launches).sum();
-    launches.small = small;
+    let mut launches = Launches { all, gap_ps, is_loop, total, share, late: 0.0, kernels, claimed };
     if total < FEWEST
-        || (small as f64) < MOST * total as f64
+        || (launches.small() as f64) < MOST * total as f64
         || SMALL_PROGRAMS.grade(launches.share) == Grade::Good
     {
         return Err(Outcome::clear(launches.said()));
@@ -112,7 +108,12 @@ fn launches(evidence: &Evidence<'_>, is_loop: bool) -> Result<Launches, Outcome>
 }
 
 impl Launches {
-    /// Those of whose launches a step should not be made.
+    /// How many launches are of small programs.
+    fn small(&self) -> u64 {
+        self.of_small().map(|one| one.launches).sum()
+    }
+
+    /// Programs that do one thing, and in a loop those that end before the host has made the next: a step should not be made of these.
     fn of_small(&self) -> impl Iterator<Item = &Ran> {
         self.all.iter().filter(|one| one.is_small() || self.is_loop && one.length_ps < self.gap_ps)
     }
@@ -120,7 +121,7 @@ impl Launches {
     fn said(&self) -> String {
         format!(
             "{} of {} launches execute a few ops only{}; devices have no program for {} of the active window while the host makes them",
-            self.small,
+            self.small(),
             self.total,
             if self.is_loop { ", or end before the host has made the next" } else { "" },
             units::share(self.share),
@@ -181,7 +182,7 @@ fn eager(evidence: &Evidence<'_>) -> Outcome {
         claim: format!(
             "The step is not one program: of {} launches{each}, {} execute only a few ops, and devices wait for {} of the active window while the host makes the next",
             launches.total,
-            launches.small,
+            launches.small(),
             units::share(launches.share)
         ),
         evidence: format!("{}: {}", counted(launches.all.len() as u64, "different program"), launches.list()),
