@@ -130,6 +130,11 @@ impl Failure {
         self.status
     }
 
+    /// Whether the profile was read and holds nothing that the question is about.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.kind == ErrorKind::Nothing
+    }
+
     fn unreadable(error: impl Into<String>) -> Self {
         let hint =
             "the run cannot be read; if it is still being written, try again when the capture has ended";

@@ -125,11 +125,21 @@ fn words(param: &Param) -> impl Iterator<Item = &'static str> + use<> {
     std::iter::once(now).chain(former)
 }
 
+/// What an analysis says of a run; with `nothing=204`, an answer without a body where the run holds nothing of it: a page that only looks
+/// which questions it can offer has no error in its console then.
 pub(crate) async fn report(
     State(app): AppState,
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
-) -> Answer {
+) -> Result<Response, Failure> {
+    let is_looking = uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "nothing=204"));
+    match reported(app, id, uri).await {
+        Err(failure) if is_looking && failure.is_nothing() => Ok(StatusCode::NO_CONTENT.into_response()),
+        answer => answer.map(IntoResponse::into_response),
+    }
+}
+
+async fn reported(app: Arc<App>, id: Result<Path<String>, PathRejection>, uri: Uri) -> Answer {
     let id = id.map_or_else(|e| e.body_text(), |Path(id)| id);
     let Some(analysis) = analyses::find(&id) else {
         let known: Vec<_> = analyses::ALL.iter().map(|a| a.slug()).collect();
@@ -139,11 +149,17 @@ pub(crate) async fn report(
     let second = analysis.others().word();
     let known: Vec<_> = SCOPE
         .into_iter()
-        .chain(["partial"])
+        .chain(["partial", "nothing"])
         .chain(second)
         .chain(analysis.params.iter().flat_map(words))
         .collect();
     let query = Query::parse(&uri, &known)?;
+    if query.get("nothing").is_some_and(|status| status != "204") {
+        return Err(Failure::usage(
+            "nothing= takes 204 alone",
+            "leave it out for an error where there is nothing",
+        ));
+    }
     let scope = Scope::from_words(|key| query.get(key))?;
     // Hosts that were chosen are few, and another run is to be held against the whole.
     let partial = matches!(query.get("partial"), Some("yes" | "true" | "1"))

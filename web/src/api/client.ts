@@ -116,6 +116,16 @@ export async function getReport(url: string, signal?: AbortSignal): Promise<Repo
   return withAnchors(await getJson<Report>(url, signal));
 }
 
+/** A report of the whole run; `null`, and no error in the browser's console, where the run holds nothing of it. */
+export async function getReportOrNothing(analysis: string, run: string, signal?: AbortSignal): Promise<Report | null> {
+  const query = [
+    ["run", run],
+    ["nothing", "204"],
+  ] as const;
+  const response = await request(apiUrl(`report/${analysis}`, query), "application/json", signal);
+  return response.status === 204 ? null : withAnchors((await response.json()) as Report);
+}
+
 export function getProgress(run: string, signal?: AbortSignal): Promise<Progress> {
   return getJson(apiUrl("progress", [["run", run]]), signal);
 }

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-import { ApiError, apiUrl, getReport } from "../api/client";
+import { getReportOrNothing } from "../api/client";
 import type { Report, RunInfo } from "../api/types";
 
 export const emptyPages = signal<ReadonlySet<string>>(new Set());
@@ -26,9 +26,10 @@ export function saysNothing(report: Report): boolean {
 
 async function isEmpty(run: string, analysis: string, signal: AbortSignal): Promise<boolean> {
   try {
-    return saysNothing(await getReport(apiUrl(`report/${analysis}`, [["run", run]]), signal));
-  } catch (error) {
-    return error instanceof ApiError && error.kind === "nothing";
+    const report = await getReportOrNothing(analysis, run, signal);
+    return report === null || saysNothing(report);
+  } catch {
+    return false;
   }
 }
 

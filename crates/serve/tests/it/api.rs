@@ -116,7 +116,8 @@ fn what_cannot_be_answered_is_refused_with_words() {
         ("/api/report/%ff", 404, "overview"),
         ("/api/report/overview?run=nothing", 404, "nothing"),
         ("/api/report/overview?run=broken", 422, "host-0.xplane.pb"),
-        ("/api/report/overview?nothing=1", 400, "steady"),
+        ("/api/report/overview?something=1", 400, "steady"),
+        ("/api/report/overview?nothing=1", 400, "takes 204"),
         ("/api/report/overview?steps=x", 400, "2-5"),
         ("/api/report/overview?window=3ms..1ms", 400, "3ms..1ms"),
         ("/api/report/overview?run=train&run=broken", 400, "twice"),
@@ -145,6 +146,11 @@ fn a_client_can_tell_what_cannot_be_read_from_what_is_not_there() {
     assert_eq!(kind("/api/report/overview?run=broken"), "unreadable");
     assert_eq!(kind("/api/report/overview?run=absent"), "unknown");
     assert_eq!(kind("/api/report/overview?run=train&steps=77"), "nothing");
+    // Who only looks whether there is something gets no error.
+    let looked = server.get("/api/report/overview?run=train&steps=77&nothing=204");
+    assert_eq!((looked.status, looked.body.len()), (204, 0));
+    assert!(server.json("/api/report/overview?run=train&nothing=204")["values"].is_object());
+    server.get("/api/report/overview?run=none&nothing=204").refusal(404);
     let root = server.folder.path().join("plugins/profile");
     for run in ["train", "broken"] {
         std::fs::remove_dir_all(root.join(run)).unwrap();
