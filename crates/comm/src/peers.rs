@@ -275,7 +275,8 @@ impl<'p> Peers<'p> {
         let could = profile.devices.iter().find(|d| d.active).and_then(|d| Links::of(profile, d)?.along(1));
         let uncaptured = self.unlike(&known, all_ps, could.filter(|_| is_tpu));
         let mut links = SlowLinks::default();
-        self.find_groups(&known, all_ps, &mut links);
+        let late = self.find_groups(&known, all_ps, &mut links);
+        let uncaptured = self.with_group(uncaptured, late, all_ps);
         if let Some(could) = could.filter(|_| is_tpu) {
             self.find_around(&known, could, &mut links);
         }
@@ -290,6 +291,9 @@ impl<'p> Peers<'p> {
             }
         }
         let Some((found, is_by_due)) = uncaptured else { return links };
+        if links.uncaptured.as_ref().is_some_and(|one| one.excess_share > found.excess_share) {
+            return links;
+        }
         // Links that are slow hold up collectives of all groups. Where some of the same message take longer than others, they wait for
         // somebody, unless all of those were captured between which links are slow.
         let may_be_links = links.is_captured() || (is_by_due && !links.is_empty());
@@ -358,13 +362,15 @@ fn median(samples: &[f64]) -> f64 {
     if sorted.is_empty() { 0.0 } else { quantile(&sorted, 0.5) }
 }
 
+/// What the quickest executions take; 0 of none.
+fn quick(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    if sorted.is_empty() { 0.0 } else { quantile(&sorted, QUICK) }
+}
+
 /// What the quickest executions take in each of these groups, picoseconds, where there are several groups and these agree.
 fn quick_alike<'l>(groups: impl Iterator<Item = &'l [f64]>) -> Option<Vec<f64>> {
-    let quick = |own: &[f64]| {
-        let mut sorted = own.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        quantile(&sorted, QUICK)
-    };
     let all: Vec<f64> = groups.map(quick).collect();
     let (least, most) =
         (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max));

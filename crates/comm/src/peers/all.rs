@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, HOP, Known, Message, USUAL_ALL};
-use super::uncaptured::{Uncaptured, contradiction};
+use super::uncaptured::{Told, Uncaptured, contradiction};
 use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median, quick_alike};
 
 /// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
@@ -33,6 +33,12 @@ const EACH_SMALL: f64 = 2.0;
 /// From so many times on they wait for somebody: links that are so slow are as good as down. Ten times is what a link at a tenth of its rate makes
 /// of them.
 const WAITED_SMALL: f64 = 20.0;
+/// A message is of next to no bytes where these take so much of the time of its way.
+const TINY: f64 = 0.1;
+/// Such messages wait for somebody where they are so many times as slow as large ones, and by more than what they take differs, picoseconds.
+/// Simulated links that are slow made them 0.5 to 1.5 times as slow as large ones, members that were not captured 3 to 48 times.
+const WAITED_TINY: f64 = 2.0;
+const WAITED_TINY_PS: f64 = 10e6;
 /// Those of all chips say it for all where they have this part of the time.
 const MOST: f64 = 0.5;
 
@@ -119,6 +125,33 @@ impl Peers<'_> {
         let beyond_ps = small.iter().map(|one| beyond_ps(one).max(0.0)).sum();
         let excess_share = self.excess_share(&waits, beyond_ps, all_ps);
         Some(Uncaptured { captured, excess_share, slow: worst.told(), quick: None })
+    }
+
+    /// The slowest message of next to no bytes, where these are slower by far than large ones: links that carry less make them longer by as much
+    /// at most, so that devices wait in them for a member that was not captured.
+    fn waits_tiny(&self, large: &[Large<'_>], known: &BTreeMap<Op, Known>, could: f64) -> Option<Told> {
+        let tiny = self.tiny(known, could);
+        let (links, of) = (slower(large).max(1.0), slower(&tiny));
+        let beyond_ps = |one: &Large<'_>| one.time_ps - links * one.each(one.expected_ps);
+        let worst = tiny.iter().max_by(|a, b| beyond_ps(a).total_cmp(&beyond_ps(b)))?;
+        (of >= WAITED_TINY * links && beyond_ps(worst) >= WAITED_TINY_PS).then(|| worst.told())
+    }
+
+    /// Messages of next to no bytes, such as the sum of a loss, that devices stand in, of groups of which some members were not captured.
+    fn tiny<'k>(&self, known: &'k BTreeMap<Op, Known>, could: f64) -> Vec<Large<'k>> {
+        let is_meant = |one: &Known| {
+            one.members >= 2
+                && !one.is_fused
+                && one.kind != HOP
+                && one.bytes_ps(could).is_some_and(|ps| ps < TINY * one.latency_ps())
+        };
+        let ops = self.lengths.iter().filter(|(op, _)| !self.asynchronous.contains(*op));
+        ops.filter_map(|(op, groups)| {
+            let (op, one) = known.get_key_value(op).filter(|(_, one)| is_meant(one))?;
+            let is_part = groups.keys().all(|members| (members.len() as u64) < one.members);
+            self.measured(op, one, could).filter(|measured| is_part && measured.sum_ps > 0.0)
+        })
+        .collect()
     }
 
     /// What an op takes over the groups in which it was measured, against what it should; `None` for one whose bytes are not known.
@@ -342,6 +375,12 @@ impl Peers<'_> {
             let expected_ps: f64 = large.iter().map(|one| one.expected_ps).sum();
             (time_all / runs.max(1.0), expected_ps / runs.max(1.0))
         });
+        if let Some(slow) = self.waits_tiny(large, known, could) {
+            let excess_share = self.excess_share(links, time_all * (1.0 - by_all), all_ps);
+            let uncaptured = Some(Uncaptured { captured, excess_share, slow, quick: None });
+            *links = SlowLinks { uncaptured, ..SlowLinks::default() };
+            return;
+        }
         links.all = Some(SlowAll { rate, could: could_of, ops, kinds, beside, captured, small });
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::known::Known;
-use super::{Members, Op, Peers, SlowLinks, median};
+use super::{Members, Op, Peers, SlowLinks, median, quick};
 use haloscope_profile::DeviceId;
 
 /// A group of devices is slow from this many times the time of its peers on.
@@ -14,6 +14,14 @@ const CONSISTENT: f64 = 0.7;
 const SLOWER: f64 = 1.15;
 /// A slow group's excess is this share of the time at least.
 const GROUP_SHARE: f64 = 0.001;
+/// Of groups of which one member each was captured that one may wait for another. A slow link makes all messages longer by one factor: so many
+/// times more or less is the same, ...
+const SAME_FACTOR: f64 = 1.33;
+/// ... in collectives with this share of its time, of so many different ones.
+const SAME: f64 = 0.8;
+const FEWEST_SAME: usize = 3;
+/// What a member that was not captured costs its group is this share of the time at least.
+const LATE_SHARE: f64 = 0.02;
 
 /// A group of devices that is slower than the other groups of the same collectives.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,8 +56,34 @@ pub struct Worst {
     pub peers_rate: Option<f64>,
 }
 
+/// A group whose captured member stands longer in collectives than those of other groups, some far longer and others not.
+pub(super) struct LateGroup {
+    /// How many members were captured, of how many.
+    pub(super) captured: (usize, u64),
+    pub(super) worst: Worst,
+    /// What its synchronous collectives take beyond those of the others, picoseconds.
+    pub(super) beyond_ps: f64,
+    /// By which factor each would be quicker.
+    pub(super) factors: BTreeMap<Op, BTreeMap<Members, f64>>,
+}
+
+/// Whether collectives are all longer by the same factor.
+fn is_one_factor(ratios: &[(f64, f64)]) -> bool {
+    let all: f64 = ratios.iter().map(|(_, time)| time).sum();
+    let usual = all / ratios.iter().map(|(ratio, time)| time / ratio).sum::<f64>().max(1.0);
+    let is_same = |ratio: f64| ratio <= SAME_FACTOR * usual && usual <= SAME_FACTOR * ratio;
+    let same: f64 = ratios.iter().filter(|(ratio, _)| is_same(*ratio)).map(|(_, time)| time).sum();
+    ratios.len() >= FEWEST_SAME && same >= SAME * all
+}
+
 impl Peers<'_> {
-    pub(super) fn find_groups(&self, known: &BTreeMap<Op, Known>, all_ps: f64, links: &mut SlowLinks) {
+    /// Finds the groups whose links are slow. Gives the group that waits for a member of its own that was not captured, where there is one.
+    pub(super) fn find_groups(
+        &self,
+        known: &BTreeMap<Op, Known>,
+        all_ps: f64,
+        links: &mut SlowLinks,
+    ) -> Option<LateGroup> {
         #[derive(Default)]
         struct Sums {
             own: f64,
@@ -61,19 +95,27 @@ impl Peers<'_> {
             fewest: usize,
             worst: Option<(f64, Worst)>,
             factors: BTreeMap<Op, f64>,
+            /// Of synchronous collectives that do not compute: how many times as long as its peers, and the time.
+            ratios: Vec<(f64, f64)>,
+            members: u64,
         }
+        let mut late: Option<(f64, LateGroup)> = None;
         let mut sums: BTreeMap<&Members, Sums> = BTreeMap::new();
         // Hops of a permute are unlike by design: neighbours, and the way around.
         let is_hop = |op: &Op| known.get(op).is_some_and(|k| k.kind == "collective-permute");
         for (op, groups) in self.lengths.iter().filter(|(op, _)| !is_hop(op)) {
             // Groups are as large as each other, however many members of each were captured.
             let is_sized = known.get(op).is_some_and(|one| one.members > 1);
+            // Of one member each: the quickest executions wait least.
+            let is_of_one = is_sized && groups.len() > 2 && groups.keys().all(|members| members.len() == 1);
+            let least = if is_of_one { 0 } else { 1 };
+            let usual = |own: &Vec<f64>| if is_of_one { quick(own) } else { median(own) };
             let of_size =
-                |n: usize| groups.iter().filter(move |(m, _)| m.len() > 1 && (is_sized || m.len() == n));
-            for (members, own) in groups.iter().filter(|(members, _)| members.len() > 1) {
+                |n: usize| groups.iter().filter(move |(m, _)| m.len() > least && (is_sized || m.len() == n));
+            for (members, own) in groups.iter().filter(|(members, _)| members.len() > least) {
                 let peers: Vec<f64> =
-                    of_size(members.len()).filter(|(m, _)| *m != members).map(|(_, l)| median(l)).collect();
-                let (time, peer) = (median(own), median(&peers));
+                    of_size(members.len()).filter(|(m, _)| *m != members).map(|(_, l)| usual(l)).collect();
+                let (time, peer) = (usual(own), median(&peers));
                 if peers.is_empty() || peer <= 0.0 {
                     continue;
                 }
@@ -86,7 +128,11 @@ impl Peers<'_> {
                 sum.partial += usize::from(!known.get(op).is_some_and(|one| one.has_all(members)));
                 if !self.asynchronous.contains(op) {
                     sum.synchronous += (time - peer) * count;
+                    if known.get(op).is_some_and(|one| !one.is_fused) {
+                        sum.ratios.push((time / peer, time * count));
+                    }
                 }
+                sum.members = sum.members.max(known.get(op).map_or(0, |one| one.members));
                 sum.fewest = if sum.fewest == 0 { peers.len() } else { sum.fewest.min(peers.len()) };
                 if time > peer {
                     sum.factors.insert(op.clone(), peer / time);
@@ -107,6 +153,20 @@ impl Peers<'_> {
             }
         }
         for (members, sum) in sums {
+            if members.len() == 1 && !is_one_factor(&sum.ratios) {
+                let Some((_, worst)) = sum.worst.filter(|_| sum.synchronous >= LATE_SHARE * all_ps) else {
+                    continue;
+                };
+                if late.as_ref().is_none_or(|(most, _)| sum.synchronous > *most) {
+                    let factors =
+                        sum.factors.into_iter().map(|(op, by)| (op, BTreeMap::from([(members.clone(), by)])));
+                    let factors = factors.collect();
+                    let one =
+                        LateGroup { captured: (1, sum.members), worst, beyond_ps: sum.synchronous, factors };
+                    late = Some((sum.synchronous, one));
+                }
+                continue;
+            }
             let is_slow = sum.own >= SLOW_GROUP * sum.peers
                 && sum.slower >= CONSISTENT * sum.own
                 && sum.own - sum.peers >= GROUP_SHARE * all_ps;
@@ -126,6 +186,7 @@ impl Peers<'_> {
         }
         links.groups.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         links.pair = self.find_pair(known, &links.common());
+        late.map(|(_, group)| group)
     }
 
     /// Larger groups around a slow one cross its links as well, and have no peers to tell it: what their collectives take beyond what they

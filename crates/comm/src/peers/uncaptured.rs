@@ -7,6 +7,7 @@ use haloscope_profile::{DeviceId, Profile};
 use haloscope_time::account::Class;
 use haloscope_time::ops::Op as TimedOp;
 
+use super::groups::{LateGroup, Worst};
 use super::known::{Known, Message, USUAL_ALL, facts};
 use super::{Change, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, key, median};
 
@@ -20,7 +21,7 @@ pub struct Uncaptured {
     pub excess_share: f64,
     /// The op that takes longest for what it carries.
     pub slow: Told,
-    /// One that carries as much or more and takes less; `None` where all are small and take far longer than on any slow link.
+    /// One that carries as much or more and takes less; `None` where small ones take far longer than on any slow link.
     pub quick: Option<Told>,
 }
 
@@ -301,7 +302,7 @@ impl Peers<'_> {
         known: &BTreeMap<Op, Known>,
         all_ps: f64,
         could: Option<f64>,
-    ) -> Option<(Uncaptured, bool)> {
+    ) -> Option<(Uncaptured, SlowLinks, bool)> {
         let mut messages = Messages::default();
         for (op, one) in known {
             for (group, lengths) in self.parts_of(op, one) {
@@ -324,7 +325,43 @@ impl Peers<'_> {
         }
         let excess_share = self.excess_share(&links, found.beyond_ps, all_ps);
         let quick = Some(quick);
-        Some((Uncaptured { captured: messages.captured, excess_share, slow, quick }, is_by_due))
+        Some((Uncaptured { captured: messages.captured, excess_share, slow, quick }, links, is_by_due))
+    }
+
+    /// The waits that one group tells by itself and those of a group that the others tell, whichever there are: what both cost together, and
+    /// whether only what collectives should take tells them.
+    pub(super) fn with_group(
+        &self,
+        unlike: Option<(Uncaptured, SlowLinks, bool)>,
+        late: Option<LateGroup>,
+        all_ps: f64,
+    ) -> Option<(Uncaptured, bool)> {
+        let Some(late) = late else { return unlike.map(|(found, _, is_by_due)| (found, is_by_due)) };
+        let (found, mut waits) =
+            unlike.map_or((None, SlowLinks::default()), |(found, waits, _)| (Some(found), waits));
+        for (op, groups) in late.factors {
+            let all = waits.factors.entry(op).or_default();
+            for (members, by) in groups {
+                let least = all.entry(members).or_insert(by);
+                *least = least.min(by);
+            }
+        }
+        let excess_share = self.excess_share(&waits, late.beyond_ps, all_ps);
+        let Worst { op, own_ps, peers_ps, rate, .. } = late.worst;
+        let bytes = rate.unwrap_or(0.0) * own_ps / 1e12;
+        let own = Uncaptured {
+            captured: late.captured,
+            excess_share,
+            slow: (op.clone(), own_ps, bytes),
+            quick: Some((format!("{op} in the other groups"), peers_ps, bytes)),
+        };
+        Some((
+            found.map_or(own, |found| Uncaptured {
+                excess_share: found.excess_share.max(excess_share),
+                ..found
+            }),
+            false,
+        ))
     }
 
     /// What goes of the time of the steps where these collectives are as quick as they should be: that of the steps run again, or the sum

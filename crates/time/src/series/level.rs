@@ -9,7 +9,7 @@ const SIDE: usize = 3;
 /// A change of less than this is none that anybody looks for.
 const SMALLEST: f64 = 0.01;
 /// The chance of a false alarm that is allowed.
-const LEVEL: f64 = 0.002;
+pub(super) const LEVEL: f64 = 0.002;
 /// So many of the pairs of samples before and behind a change are in its order; of many samples fewer will do.
 const ORDERED: f64 = 0.9;
 const ORDERED_OF_MANY: f64 = 0.75;

@@ -191,6 +191,51 @@ fn samples_are_held_against_their_kind() {
 }
 
 #[test]
+fn kinds_by_turns_slow_down_by_their_own_amounts() {
+    let of = |seed: u64, count: usize, level: &dyn Fn(usize, u32) -> f64| {
+        let mut chance = Chance(seed);
+        let sample = |at: usize| {
+            let kind = (at % 2) as u32;
+            let usual = if kind == 0 { 100.0 } else { 60.0 };
+            Sample { value: usual * level(at, kind) * (1.0 + 0.006 * chance.normal()), kind }
+        };
+        let samples: Vec<Sample> = (0..count).map(sample).collect();
+        Series::of(&samples).unwrap()
+    };
+    // One kind from a sample on, the other less or not at all; a ramp of both.
+    let once =
+        |more: [f64; 2]| move |at: usize, kind: u32| if at < 14 { 1.0 } else { 1.0 + more[kind as usize] };
+    let ramp =
+        |at: usize, kind: u32| 1.0 + [0.3, 0.08][kind as usize] * ((at as f64 - 4.0) / 20.0).clamp(0.0, 1.0);
+    type Slowed<'a> = &'a dyn Fn(usize, u32) -> f64;
+    for (more, level) in [
+        ([0.3, 0.08], &once([0.3, 0.08]) as Slowed<'_>),
+        ([0.2, 0.0], &once([0.2, 0.0])),
+        ([0.0, 0.25], &once([0.0, 0.25])),
+    ] {
+        let found = of(3, 30, level);
+        assert_eq!(found.changes.len(), 1, "{more:?}: {found:?}");
+        assert!(found.changes[0].at.abs_diff(14) <= 1, "{more:?}: {found:?}");
+        let truth = 8.0 * (100.0 * more[0] + 60.0 * more[1]);
+        assert!((found.excess() / truth - 1.0).abs() < 0.12, "{more:?}: {} of {truth}", found.excess());
+        let size = (100.0 * more[0] + 60.0 * more[1]) / 160.0;
+        assert!(
+            (found.changes[0].size / size - 1.0).abs() < 0.12,
+            "{more:?}: {} of {size}",
+            found.changes[0].size
+        );
+        assert!(found.spikes.is_empty(), "{more:?}: {found:?}");
+    }
+    let found = of(4, 30, &ramp);
+    let truth: f64 = (0..30).map(|at| (ramp(at, at as u32 % 2) - 1.0) * [100.0, 60.0][at % 2]).sum();
+    assert!(found.changes.len() == 1 && found.changes[0].over > 10, "{found:?}");
+    assert!((found.excess() / truth - 1.0).abs() < 0.12, "{} of {truth}", found.excess());
+    // Two kinds without a change have none.
+    let alarms = (0..500).filter(|seed| !of(seed * 7919 + 13, 20, &|_, _| 1.0).changes.is_empty()).count();
+    assert!(alarms < 5, "{alarms} of 500");
+}
+
+#[test]
 fn what_cannot_be_told_is_nothing() {
     let of = |values: &[f64]| {
         Series::of(&values.iter().map(|value| Sample { value: *value, kind: 0 }).collect::<Vec<_>>())
