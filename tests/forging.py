@@ -26,12 +26,37 @@ def python_of(out):
     return str(folder / "bin/python")
 
 
+# The compiler names groups by axes of a mesh too, `replica_groups=mesh['data'=2,'model'=4] {'model'}`, which a forge that does not know
+# this takes for all devices: they are written out before it reads the text.
+LISTS = '''
+
+import itertools
+
+
+def _with_lists(text):
+    """The text with groups that are named by axes of a mesh written out, devices in order."""
+    def groups(found):
+        axes = re.findall(r"'([^']*)'=(\\d+)", found[1])
+        over = re.findall(r"'([^']*)'", found[2])
+        lists = {}
+        for device, at in enumerate(itertools.product(*(range(int(size)) for _, size in axes))):
+            lists.setdefault(tuple(i for (name, _), i in zip(axes, at) if name not in over), []).append(str(device))
+        return "replica_groups={%s}" % ",".join("{%s}" % ",".join(one) for one in lists.values())
+    return re.sub(r"replica_groups=mesh\\[([^\\]]*)\\] \\{([^}]*)\\}", groups, text)
+'''
+READS = "class Module:\n    def __init__(self, text):\n"
+
+
 def copy_of(forge, out, models, chips=None, builders=None):
     """A forge that may be written to, and that knows these models and chips too, by name, with what builds them in this file."""
     folder = out / "forge"
     if not folder.exists():
         shutil.copytree(forge, folder)
         subprocess.run(["chmod", "-R", "u+w", folder], check=True)
+    hlo = (forge / "hlo.py").read_text()
+    if READS not in hlo:
+        raise SystemExit(f"{forge / 'hlo.py'} reads modules in another way than is known here: groups named by axes would be all devices")
+    (folder / "hlo.py").write_text(hlo.replace(READS, READS + "        text = _with_lists(text)\n") + LISTS)
     own = (forge / "cfg.py").read_text()
     (folder / "cfg.py").write_text(f"{own}\nMODELS.update({models!r})\n")
     if builders:

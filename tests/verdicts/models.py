@@ -422,5 +422,230 @@ def experts2(topo, *, layers, d, ff, experts, heads, vocab, batch, seq, data, ep
     return switch_step, (p, p, b), dict(donate_argnums=(0, 1), out_shardings=(sh, sh, NamedSharding(mesh, P())))
 
 
+def _ce(lg, y):
+    return jnp.mean(jax.nn.logsumexp(lg, -1) - jnp.take_along_axis(lg, y[..., None], -1)[..., 0])
+
+
+def _adam(p, m, v, g):
+    with jax.named_scope("adam"):
+        m = jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, m, g)
+        v = jax.tree.map(lambda a, b: 0.99 * a + 0.01 * b * b, v, g)
+        return jax.tree.map(lambda w, a, b: w - 1e-3 * a * lax.rsqrt(b + 1e-8), p, m, v), m, v
+
+
+def ring(topo, *, layers, d, heads, ff, vocab, seq, batch, data, ring):
+    """Attention over a sequence that lies split: keys and values go round by permutes, the softmax runs blockwise."""
+    mesh = mesh_of(topo, (data, ring), ("data", "ring"))
+    hd, wsc = d // heads, _constrain(mesh)
+    p = {"embed": sds(mesh, (vocab, d), F32),
+         "layers": {"qkv": sds(mesh, (layers, d, 3, heads, hd), F32, None, "ring"), "o": sds(mesh, (layers, heads, hd, d), F32, None, None, None, "ring"),
+                    "wi": sds(mesh, (layers, d, ff), F32, None, "ring"), "wo": sds(mesh, (layers, ff, d), F32, None, "ring")}}
+    b = {"tokens": sds(mesh, (batch, seq), I32, "data", "ring"), "targets": sds(mesh, (batch, seq), I32, "data", "ring")}
+    perm = [(i, (i + 1) % ring) for i in range(ring)]
+
+    def local(q, k, v):
+        def turn(carry, _):
+            k, v, m, l, acc = carry
+            with jax.named_scope("ring_send"):
+                kn, vn = lax.ppermute(k, "ring", perm), lax.ppermute(v, "ring", perm)
+            with jax.named_scope("ring_block"):
+                s = jnp.einsum("bqhd,bkhd->bhqk", q, k).astype(F32) / math.sqrt(hd)
+                mn = jnp.maximum(m, s.max(-1))
+                e = jnp.exp(s - mn[..., None])
+                f = jnp.exp(m - mn)
+                acc = acc * f[..., None] + jnp.einsum("bhqk,bkhd->bhqd", e.astype(BF16), v).astype(F32)
+                l = l * f + e.sum(-1)
+            return (kn, vn, mn, l, acc), None
+        bq, sq = q.shape[:2]
+        z = (k, v, jnp.full((bq, heads, sq), -1e30, F32), jnp.zeros((bq, heads, sq), F32), jnp.zeros((bq, heads, sq, hd), F32))
+        (_, _, _, l, acc), _ = lax.scan(jax.checkpoint(turn), z, None, length=ring)
+        return (acc / l[..., None]).astype(BF16).transpose(0, 2, 1, 3)
+
+    spec = P("data", "ring", None, None)
+    attend = jax.shard_map(local, mesh=mesh, check_vma=False, in_specs=(spec, spec, spec), out_specs=spec)
+
+    def layer(x, lp):
+        with jax.named_scope("block"):
+            qkv = jnp.einsum("bsd,dthk->tbshk", _norm(x), lp["qkv"].astype(BF16))
+            x = wsc(x + jnp.einsum("bshk,hkd->bsd", attend(qkv[0], qkv[1], qkv[2]), lp["o"].astype(BF16)), "data", "ring", None)
+            with jax.named_scope("mlp"):
+                h = jax.nn.gelu(jnp.einsum("bsd,df->bsf", _norm(x), lp["wi"].astype(BF16)))
+                return wsc(x + jnp.einsum("bsf,fd->bsd", h, lp["wo"].astype(BF16)), "data", "ring", None), None
+
+    def loss_of(p, b):
+        x, _ = lax.scan(jax.checkpoint(layer), wsc(p["embed"].astype(BF16)[b["tokens"]], "data", "ring", None), p["layers"])
+        with jax.named_scope("unembed"):
+            return _ce(jnp.einsum("bsd,vd->bsv", _norm(x), p["embed"].astype(BF16)).astype(F32), b["targets"])
+
+    def ring_step(p, m, b):
+        loss, g = jax.value_and_grad(loss_of)(p, b)
+        return *_momentum(p, m, g), loss
+
+    sh = _shardings(p)
+    return ring_step, (p, p, b), dict(donate_argnums=(0, 1), out_shardings=(sh, sh, NamedSharding(mesh, P())))
+
+
+def dit(topo, *, layers, d, heads, grid, batch, classes, data, fsdp):
+    """A diffusion transformer: tokens of a latent image, scales and shifts made from the time and the class."""
+    mesh = mesh_of(topo, (data, fsdp), ("data", "fsdp"))
+    hd, n, both, wsc = d // heads, grid * grid, ("data", "fsdp"), _constrain(mesh)
+    p = {"in": sds(mesh, (16, d), F32), "out": sds(mesh, (d, 16), F32), "time": sds(mesh, (256, d), F32), "cls": sds(mesh, (classes, d), F32),
+         "layers": {"ada": sds(mesh, (layers, d, 6, d), F32, None, "fsdp"), "qkv": sds(mesh, (layers, d, 3, heads, hd), F32, None, "fsdp"),
+                    "o": sds(mesh, (layers, heads, hd, d), F32, None, None, None, "fsdp"), "wi": sds(mesh, (layers, d, 4 * d), F32, None, "fsdp"),
+                    "wo": sds(mesh, (layers, 4 * d, d), F32, None, None, "fsdp")}}
+    b = {"x": sds(mesh, (batch, n, 16), BF16, both), "t": sds(mesh, (batch, 256), BF16, both), "c": sds(mesh, (batch,), I32, both),
+         "v": sds(mesh, (batch, n, 16), BF16, both)}
+
+    def layer(carry, lp):
+        x, c = carry
+        with jax.named_scope("modulate"):
+            m = jnp.einsum("bd,dke->kbe", jax.nn.silu(c), lp["ada"].astype(BF16))[:, :, None]
+        with jax.named_scope("joint_attention"):
+            h = _norm(x) * (1 + m[0]) + m[1]
+            q = jnp.einsum("bsd,dthk->tbshk", h, lp["qkv"].astype(BF16))
+            x = x + m[2] * jnp.einsum("bshk,hkd->bsd", _attend(q[0], q[1], q[2]), lp["o"].astype(BF16))
+        with jax.named_scope("dit_mlp"):
+            h = _norm(x) * (1 + m[3]) + m[4]
+            x = x + m[5] * (jax.nn.gelu(h @ lp["wi"].astype(BF16)) @ lp["wo"].astype(BF16))
+        return (wsc(x, both, None, None), c), None
+
+    def loss_of(p, b):
+        c = b["t"] @ p["time"].astype(BF16) + p["cls"].astype(BF16)[b["c"]]
+        (x, _), _ = lax.scan(jax.checkpoint(layer), (wsc(b["x"] @ p["in"].astype(BF16), both, None, None), c), p["layers"])
+        return jnp.mean(jnp.square((_norm(x) @ p["out"].astype(BF16) - b["v"]).astype(F32)))
+
+    def flow_step(p, m, v, ema, b):
+        loss, g = jax.value_and_grad(loss_of)(p, b)
+        p, m, v = _adam(p, m, v, g)
+        with jax.named_scope("ema"):
+            ema = jax.tree.map(lambda e, w: 0.999 * e + 0.001 * w, ema, p)
+        return p, m, v, ema, loss
+
+    sh = _shardings(p)
+    return flow_step, (p, p, p, p, b), dict(donate_argnums=(0, 1, 2, 3), out_shardings=(sh, sh, sh, sh, NamedSharding(mesh, P())))
+
+
+def vae(topo, *, width, img, batch, latent, dp):
+    """An autoencoder of images: strided convolutions, group norms, a sampled latent, transposed convolutions."""
+    mesh = mesh_of(topo, (dp,), ("data",))
+    w = width
+    shapes = {"e0": (3, 3, 3, w), "e1": (4, 4, w, 2 * w), "e2": (4, 4, 2 * w, 4 * w), "mu": (1, 1, 4 * w, 2 * latent), "d0": (1, 1, latent, 4 * w),
+              "d1": (4, 4, 4 * w, 2 * w), "d2": (4, 4, 2 * w, w), "d3": (3, 3, w, 3)}
+    p = {k: sds(mesh, s, F32) for k, s in shapes.items()}
+    b = {"x": sds(mesh, (batch, img, img, 3), BF16, "data"), "eps": sds(mesh, (batch, img // 4, img // 4, latent), BF16, "data")}
+    dn = ("NHWC", "HWIO", "NHWC")
+
+    def conv(x, k, s=1):
+        return lax.conv_general_dilated(x, k.astype(BF16), (s, s), "SAME", dimension_numbers=dn)
+
+    def gn(x):
+        n, h, v, c = x.shape
+        y = x.reshape(n, h, v, 8, c // 8).astype(F32)
+        y = (y - y.mean((1, 2, 4), keepdims=True)) * lax.rsqrt(y.var((1, 2, 4), keepdims=True) + 1e-5)
+        return jax.nn.silu(y.reshape(x.shape)).astype(BF16)
+
+    def loss_of(p, b):
+        with jax.named_scope("encode"):
+            h = gn(conv(gn(conv(gn(conv(b["x"], p["e0"])), p["e1"], 2)), p["e2"], 2))
+            mu, lv = jnp.split(conv(h, p["mu"]).astype(F32), 2, -1)
+        with jax.named_scope("sample"):
+            z = (mu + jnp.exp(0.5 * lv) * b["eps"].astype(F32)).astype(BF16)
+        with jax.named_scope("decode"):
+            h = gn(conv(z, p["d0"]))
+            h = gn(lax.conv_transpose(h, p["d1"].astype(BF16), (2, 2), "SAME", dimension_numbers=dn))
+            h = gn(lax.conv_transpose(h, p["d2"].astype(BF16), (2, 2), "SAME", dimension_numbers=dn))
+            y = conv(h, p["d3"])
+        return jnp.mean(jnp.square((y - b["x"]).astype(F32))) + 1e-4 * jnp.mean(mu * mu + jnp.exp(lv) - lv)
+
+    def vae_step(p, m, v, b):
+        loss, g = jax.value_and_grad(loss_of)(p, b)
+        return *_adam(p, m, v, g), loss
+
+    sh = _shardings(p)
+    return vae_step, (p, p, p, b), dict(donate_argnums=(0, 1, 2), out_shardings=(sh, sh, sh, NamedSharding(mesh, P())))
+
+
+def lstm(topo, *, layers, d, vocab, batch, seq, dp):
+    """A recurrent language model: gates along time, one step after the other."""
+    mesh = mesh_of(topo, (dp,), ("data",))
+    p = {"embed": sds(mesh, (vocab, d), F32), "x": [sds(mesh, (d, 4 * d), F32) for _ in range(layers)], "h": [sds(mesh, (d, 4 * d), F32) for _ in range(layers)]}
+    b = {"tokens": sds(mesh, (batch, seq), I32, "data", None), "targets": sds(mesh, (batch, seq), I32, "data", None)}
+
+    def loss_of(p, b):
+        x = p["embed"].astype(BF16)[b["tokens"]]
+        for wx, wh in zip(p["x"], p["h"]):
+            with jax.named_scope("input_gates"):
+                u = x @ wx.astype(BF16)
+            k = wh.astype(BF16)
+
+            def tick(c, ut):
+                with jax.named_scope("recurrence"):
+                    h, s = c
+                    i, f, g, o = jnp.split((ut + h @ k).astype(F32), 4, -1)
+                    s = jax.nn.sigmoid(f) * s + jax.nn.sigmoid(i) * jnp.tanh(g)
+                    h = (jax.nn.sigmoid(o) * jnp.tanh(s)).astype(BF16)
+                    return (h, s), h
+            z = jnp.zeros((batch, d), BF16)
+            _, y = lax.scan(tick, (z, z.astype(F32)), u.swapaxes(0, 1))
+            x = x + y.swapaxes(0, 1)
+        with jax.named_scope("softmax_out"):
+            return _ce(jnp.einsum("bsd,vd->bsv", x, p["embed"].astype(BF16)).astype(F32), b["targets"])
+
+    def lstm_step(p, b):
+        loss, g = jax.value_and_grad(loss_of)(p, b)
+        return _sgd(p, g), loss
+
+    return lstm_step, (p, b), dict(donate_argnums=(0,), out_shardings=(_shardings(p), NamedSharding(mesh, P())))
+
+
+def pipeline(topo, *, d, ff, per_stage, stages, micro, mbatch, seq, vocab, heads):
+    """Stages of layers on a row of chips; small batches go from stage to stage by permutes."""
+    mesh = mesh_of(topo, (stages,), ("stage",))
+    hd = d // heads
+    p = {"embed": sds(mesh, (vocab, d), F32), "w": {"qkv": sds(mesh, (stages, per_stage, d, 3, heads, hd), F32, "stage"), "o": sds(mesh, (stages, per_stage, heads, hd, d), F32, "stage"),
+                                                     "wi": sds(mesh, (stages, per_stage, d, ff), F32, "stage"), "wo": sds(mesh, (stages, per_stage, ff, d), F32, "stage")}}
+    b = {"tokens": sds(mesh, (micro, mbatch, seq), I32), "targets": sds(mesh, (micro, mbatch, seq), I32)}
+    nxt = [(i, i + 1) for i in range(stages - 1)]
+
+    def stage(w, x):
+        def layer(x, lp):
+            with jax.named_scope("stage_layer"):
+                q = jnp.einsum("bsd,dthk->tbshk", _norm(x), lp["qkv"].astype(BF16))
+                x = x + jnp.einsum("bshk,hkd->bsd", causal_attention(q[0], q[1], q[2]), lp["o"].astype(BF16))
+                return x + jax.nn.gelu(_norm(x) @ lp["wi"].astype(BF16)) @ lp["wo"].astype(BF16), None
+        return lax.scan(jax.checkpoint(layer), x, w)[0]
+
+    def flow(w, xs):
+        w = jax.tree.map(lambda a: a[0], w)
+        me = lax.axis_index("stage")
+
+        def tick(carry, i):
+            held, out = carry
+            x = jnp.where(me == 0, xs[jnp.minimum(i, micro - 1)], held)
+            y = stage(w, x)
+            with jax.named_scope("hand_on"):
+                held = lax.ppermute(y, "stage", nxt)
+            k = jnp.maximum(i - stages + 1, 0)
+            out = lax.dynamic_update_slice(out, jnp.where((me == stages - 1) & (i >= stages - 1), y, out[k])[None], (k, 0, 0, 0))
+            return (held, out), None
+        (_, out), _ = lax.scan(tick, (jnp.zeros_like(xs[0]), jnp.zeros_like(xs)), jnp.arange(micro + stages - 1))
+        return lax.psum(jnp.where(me == stages - 1, out, 0), "stage")
+
+    piped = jax.shard_map(flow, mesh=mesh, check_vma=False, in_specs=(P("stage"), P()), out_specs=P())
+
+    def loss_of(p, b):
+        y = piped(p["w"], p["embed"].astype(BF16)[b["tokens"]])
+        y = lax.with_sharding_constraint(y, NamedSharding(mesh, P(None, None, "stage", None)))
+        with jax.named_scope("lm_loss"):
+            return _ce(jnp.einsum("mbsd,vd->mbsv", _norm(y), p["embed"].astype(BF16)).astype(F32), b["targets"])
+
+    def gpipe_step(p, m, b):
+        loss, g = jax.value_and_grad(loss_of)(p, b)
+        return *_momentum(p, m, g), loss
+
+    sh = _shardings(p)
+    return gpipe_step, (p, p, b), dict(donate_argnums=(0, 1), out_shardings=(sh, sh, NamedSharding(mesh, P())))
+
+
 BUILDERS |= dict(diffusion=diffusion, translate=translate, recommend=recommend, vit=vit, ssm=ssm, lora=lora, gnn=gnn, context=context,
-                 act=act, learn=learn, experts2=experts2)
+                act=act, learn=learn, experts2=experts2, ring=ring, dit=dit, vae=vae, lstm=lstm, pipeline=pipeline)

@@ -22,6 +22,7 @@ pub mod relayouts;
 pub mod scoped_memory;
 pub mod source;
 pub mod source_frames;
+pub mod typed_peak;
 pub mod unit_usage;
 pub mod utilization;
 pub mod value_flow;

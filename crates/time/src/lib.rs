@@ -57,7 +57,6 @@ pub mod steps;
 pub mod sweep;
 pub mod tensor_cores;
 pub mod transfers;
-pub mod typed_peak;
 pub mod usage;
 pub mod virtual_devices;
 pub mod window_index;

@@ -36,8 +36,8 @@ const WAITED_SMALL: f64 = 20.0;
 /// A message is of next to no bytes where these take so much of the time of its way.
 const TINY: f64 = 0.1;
 /// Such messages wait for somebody where they are so many times as slow as large ones, and by more than what they take differs, picoseconds.
-/// Simulated links that are slow made them 0.5 to 1.5 times as slow as large ones, members that were not captured 3 to 48 times.
-const WAITED_TINY: f64 = 2.0;
+/// Simulated links that are slow made them 0.5 to 2.3 times as slow as large ones, members that were not captured 3 to 48 times.
+const WAITED_TINY: f64 = 2.6;
 const WAITED_TINY_PS: f64 = 10e6;
 /// Those of all chips say it for all where they have this part of the time.
 const MOST: f64 = 0.5;
@@ -316,7 +316,8 @@ impl Peers<'_> {
 
     /// Says that these are slow: `could` is what the two links of an axis can carry, `beside` what collectives of other kinds do, bytes
     /// a second. What is small, or goes on beside other ops, does not tell that links are slow, and is held up by them all the same. Small
-    /// ones that take [far longer](WAITED_SMALL) wait for members that were not captured.
+    /// ones that take [far longer](WAITED_SMALL) wait for members that were not captured; so do messages of next to no bytes that are
+    /// [slower](WAITED_TINY) than these.
     fn slow_all(
         &self,
         large: &[Large<'_>],

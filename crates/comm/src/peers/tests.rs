@@ -712,6 +712,79 @@ fn small_messages_that_take_longer_than_any_link_makes_them_wait_for_a_member_th
 }
 
 #[test]
+fn messages_of_next_to_no_bytes_that_are_slower_than_large_ones_wait_for_a_member_that_was_not_captured() {
+    // Eight of sixteen: 4 MiB should take 100.5 us and take three times as long, four bytes 8 us and take nine times as long.
+    let large = [(1 << 20, 300), (1 << 20, 300)];
+    let found = half_captured(&[&large[..], &[(1, 72)]].concat());
+    let waits = found.uncaptured.as_ref().unwrap();
+    assert!(found.is_empty() && waits.quick.is_none() && waits.slow.0 == "all-reduce.2", "{found:?}");
+    assert!((waits.excess_share - (600.0 - 201.0 + 64.0) / 1172.0).abs() < 5e-3, "{waits:?}");
+    // Near miss: twice as slow as the large ones.
+    let links = half_captured(&[&large[..], &[(1, 50)]].concat());
+    assert!(links.all.is_some() && links.uncaptured.is_none(), "{links:?}");
+}
+
+/// The first row of a slice of eight by four: each chip meets what was not captured of its column in three all-reduces, for so long in the third
+/// column and else for 40, 80 and 160 microseconds; then all of the row meet.
+fn third_column(meets: [i64; 3]) -> SlowLinks {
+    let columns: Vec<String> = (0..8).map(|d| format!("{{{d},{},{},{}}}", d + 8, d + 16, d + 24)).collect();
+    let rows: Vec<String> =
+        (0..4).map(|row| (0..8).map(|d| (8 * row + d).to_string()).collect::<Vec<_>>().join(",")).collect();
+    let text = |at: usize, numbers: u64, groups: &str| {
+        format!(
+            "%all-reduce.{at} = f32[{numbers}]{{0}} all-reduce(%a), replica_groups={{{groups}}}, channel_id={at}, use_global_device_ids=true"
+        )
+    };
+    let columns = columns.join(",");
+    let rows = rows.iter().map(|row| format!("{{{row}}}")).collect::<Vec<_>>().join(",");
+    let texts = [
+        text(1, 1 << 19, &columns),
+        text(2, 1 << 20, &columns),
+        text(3, 1 << 21, &columns),
+        text(4, 1 << 10, &rows),
+    ];
+    let names: Vec<String> = (1..5).map(|at| format!("all-reduce.{at}")).collect();
+    let mut ops = vec![OPS[0]];
+    ops.extend(names.iter().zip(&texts).map(|(name, text)| (name.as_str(), REDUCE, text.as_str())));
+    let usual = [40, 80, 160];
+    let longest = meets.iter().sum::<i64>().max(usual.iter().sum()) + 510;
+    let lines = (0..8).map(|d| {
+        let [mut steps, mut own] = [Line::new(1, "Steps"), Line::new(2, "XLA Ops")];
+        for step in 0..STEPS_RUN {
+            let (begin, mut now) = (step * longest * US, step * longest * US);
+            steps.events.push(Event::at(10 + step, begin, longest * US));
+            let lengths = if d == 2 { meets } else { usual };
+            for (op, long) in (1_i64..).zip(std::iter::once(500).chain(lengths)) {
+                own.events.push(Event::at(op, now, long * US));
+                now += long * US;
+            }
+            own.events.push(Event::at(5, now, begin + longest * US - now));
+        }
+        [steps, own]
+    });
+    let profile = made(&ops, lines.collect());
+    with(&profile, |peers| peers.slow_links(&profile))
+}
+
+#[test]
+fn a_group_of_which_one_member_was_captured_is_slow_or_waits_as_its_messages_differ() {
+    // Three times as long, whatever is sent: a link.
+    let links = third_column([120, 240, 480]);
+    assert!(links.uncaptured.is_none() && links.groups.len() == 1, "{links:?}");
+    assert_eq!((links.groups[0].devices.as_slice(), links.groups[0].peers), (&[DeviceId(2)][..], 7));
+    assert!((links.groups[0].ratio - 3.0).abs() < 1e-3, "{links:?}");
+    // One of them is 400 us longer: somebody of that column comes late, for whom the other columns wait at the end.
+    let found = third_column([440, 80, 160]);
+    let waits = found.uncaptured.as_ref().unwrap();
+    assert!(found.is_empty() && waits.captured == (1, 4), "{found:?}");
+    assert!((waits.excess_share - 400.0 / 1190.0).abs() < 2e-3, "{waits:?}");
+    // Near misses: all alike; less than a fiftieth of the step.
+    assert!(third_column([40, 80, 160]).is_empty());
+    let little = third_column([54, 80, 160]);
+    assert!(little.is_empty() && little.uncaptured.is_none(), "{little:?}");
+}
+
+#[test]
 fn the_way_of_a_hop_is_no_longer_than_to_the_next() {
     let hop = Known {
         axis: "x".into(),

@@ -6,11 +6,11 @@
 use super::metric::Source;
 use super::quantity::words;
 use haloscope_profile::{Device, DeviceKind};
+use haloscope_program::typed_peak::{Precision, TypedPeaks};
 use haloscope_report::Unit;
 use haloscope_time::account::Class;
 use haloscope_time::ops::{self, Op};
 use haloscope_time::pallas::Bound;
-use haloscope_time::typed_peak::{Precision, TypedPeaks};
 
 /// Clocks and counts agree to this share.
 const SLACK: f64 = 0.02;

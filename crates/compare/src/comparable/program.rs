@@ -9,11 +9,11 @@ use crate::RunSamples;
 use haloscope_comm::group_lists::Groups;
 use haloscope_comm::groups::Extent;
 use haloscope_comm::mesh::Mesh;
+use haloscope_program::typed_peak::Precision;
 use haloscope_time::op_class::{Bodies, body};
 use haloscope_time::op_meta::{OpMeta, is_container};
 use haloscope_time::programs;
 use haloscope_time::roofline::add_known;
-use haloscope_time::typed_peak::Precision;
 
 /// How many devices a program was compiled for.
 #[derive(Debug, Clone, Copy)]

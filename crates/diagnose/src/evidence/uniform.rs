@@ -134,7 +134,11 @@ impl<'p> Evidence<'p> {
         if all.len() < fewest || share < WORTH {
             return Reached::Few(seen);
         }
-        if roof == Roof::Hbm && self.some_are_usual(&all) {
+        let some_are_usual = match roof {
+            Roof::Hbm => self.some_are_usual(&all),
+            _ => self.products_are_usual(),
+        };
+        if some_are_usual {
             return Reached::Mixed(seen);
         }
         all.sort_by(|a, b| b.reached.total_cmp(&a.reached));
@@ -160,6 +164,18 @@ impl<'p> Evidence<'p> {
         let Some(usual) = self.usual(Roof::Hbm) else { return false };
         let well = || all.iter().filter(|one| one.reached >= usual.low);
         well().count() >= FEWEST && self.of_active(well().map(|one| one.time_ps).sum()) >= WORTH
+    }
+
+    /// Whether enough of the products, whatever their sides, reach what is usual of large ones: these are not held up by the chip then.
+    fn products_are_usual(&self) -> bool {
+        let Some(usual) = self.usual(Roof::Matrix) else { return false };
+        let well = self.bound().filter_map(|(op, limits)| {
+            let (own, time_ps) = (limits.of(Roof::Matrix), op.self_ps as f64);
+            let is_long = time_ps / op.occurrences.max(1) as f64 >= SHORTEST_PS;
+            (is_long && (usual.low * time_ps..=MOST_OF_PEAK * time_ps).contains(&own)).then_some(time_ps)
+        });
+        let (count, time_ps) = well.fold((0, 0.0), |(count, sum), time_ps| (count + 1, sum + time_ps));
+        count >= FEWEST && self.of_active(time_ps) >= WORTH
     }
 
     /// The rate of HBM that ops of this run reach which nothing else binds, as a share of the peak; `None` where they do not agree.

@@ -297,6 +297,26 @@ mod tests {
         assert_eq!(found(6, 1000, 350).verdict, Verdict::Unknown);
     }
 
+    #[test]
+    fn a_chip_is_not_slow_where_some_products_reach_what_is_usual() {
+        let with = |well: i64, us: i64| {
+            let mut made = products(1400 * US, "bf16");
+            let stats = [("flops", Value::Double(13.74e9)), ("bytes_accessed", Value::Double(1e6))];
+            let names: Vec<String> = (1..=well).map(|n| format!("e.{n}")).collect();
+            let mut ops = Vec::new();
+            for (at, name) in (0..).zip(&names) {
+                made[0].op(name, "convolution", "", &stats);
+                ops.push((name.as_str(), "", (7000 + at * us) * US, us * US));
+            }
+            made[0].ops(&ops);
+            check(&super::COMPUTE, made).verdict
+        };
+        // 13.74 GFLOP take 69.8 us at all of the peak: at 75 us they reach 93% of it.
+        assert_eq!(with(6, 75), Verdict::Clear);
+        // Near misses: three of them; six at half of the peak.
+        assert_eq!((with(3, 75), with(6, 140)), (Verdict::Found, Verdict::Found));
+    }
+
     /// Three convolutions of 3 x 3 patches of so many features, to as many, over 16 images of 64 x 64: so many microseconds each.
     fn convolutions(features: u64, length: i64) -> Vec<Made> {
         let mut tpu = Made::tpu(0);

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::attribution::is_frame;
 use haloscope_hlo::{InstructionIdx, Module};
 
+use crate::typed_peak::{Precision, TypedPeak, TypedPeaks};
 use haloscope_profile::Profile;
 use haloscope_time::layer::Layer;
 use haloscope_time::op_class::{Bodies, Class};
@@ -12,7 +13,6 @@ use haloscope_time::op_meta::is_container;
 use haloscope_time::ops::Op;
 use haloscope_time::phase::{self, Phase, components};
 use haloscope_time::select::Selection;
-use haloscope_time::typed_peak::{Precision, TypedPeak, TypedPeaks};
 
 /// An op and what is known of it.
 pub(super) struct Fact<'a, 'p> {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::facts::{Fact, Limit};
+use crate::typed_peak::Precision;
 use haloscope_report::{Table, row};
 use haloscope_time::roofline::MOST_OF_PEAK;
-use haloscope_time::typed_peak::Precision;
 
 /// Ops under one name.
 pub(super) struct Group<'f, 'a, 'p> {

@@ -4,6 +4,7 @@ use super::base::Base;
 use super::job::{Job, Stated};
 use crate::compute::facts::Fact;
 use crate::model_flops::{Mode, ModelConfig};
+use crate::typed_peak::{Precision, TypedPeaks};
 use crate::utilization;
 use haloscope_profile::{DeviceKind, Profile};
 use haloscope_report::units;
@@ -13,7 +14,6 @@ use haloscope_time::op_class::Class;
 use haloscope_time::phase::Phase;
 use haloscope_time::roofline::add_known;
 use haloscope_time::select::Selection;
-use haloscope_time::typed_peak::{Precision, TypedPeaks};
 
 /// The peak that methods are held against.
 pub(super) struct Named<'a> {

@@ -6,6 +6,7 @@ mod job;
 mod methods;
 
 use super::facts;
+use crate::typed_peak::TypedPeaks;
 use base::Base;
 use haloscope_profile::{Peak, PeakSource, Profile};
 use haloscope_report::Error;
@@ -17,7 +18,6 @@ use haloscope_time::ops;
 use haloscope_time::quality;
 use haloscope_time::select::{Scoped, Selection};
 use haloscope_time::steps::Steps;
-use haloscope_time::typed_peak::TypedPeaks;
 use haloscope_time::usage::Usage;
 use job::Job;
 use methods::{Method, Named};

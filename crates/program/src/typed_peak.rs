@@ -5,9 +5,9 @@
 
 use haloscope_hlo::{ElementType, Module};
 
-use super::op_class::body;
-use super::op_meta::OpMeta;
 use haloscope_profile::{Device, DeviceKind, Profile, Stat};
+use haloscope_time::op_class::body;
+use haloscope_time::op_meta::OpMeta;
 
 /// What a matrix unit tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
