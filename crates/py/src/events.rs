@@ -51,7 +51,11 @@ pub(crate) fn table(profile: &Profile, wanted: &Wanted) -> Result<Table, Trouble
     let kind = |column: &Column| if column.id.ends_with("_ps") { DataType::Int64 } else { words.clone() };
     let fields: Vec<_> = COLUMNS.iter().map(|column| field(column, kind(column))).collect();
     let schema = Arc::new(Schema::new(fields));
-    let of_line = |line: &&Line| batch(profile, line, wanted.name.as_deref(), &schema);
+    // Host, plane and line are the same for all events of a line: the first word of each, from one buffer.
+    let count = |line: &&Line| profile.events(line).len();
+    let longest = lines.par_iter().with_max_len(1).map(stop::carried(count)).max().unwrap_or(0);
+    let zeros = ScalarBuffer::from(vec![0_i32; longest]);
+    let of_line = |line: &&Line| batch(profile, line, wanted.name.as_deref(), &schema, &zeros);
     let batches: Vec<_> =
         lines.par_iter().with_max_len(1).map(stop::carried(of_line)).collect::<Result<_, _>>()?;
     profile.unchanged()?;
@@ -79,6 +83,7 @@ fn batch(
     line: &Line,
     name: Option<&str>,
     schema: &SchemaRef,
+    zeros: &ScalarBuffer<i32>,
 ) -> Result<RecordBatch, Trouble> {
     let (events, plane) = (profile.events(line), profile.plane(line.plane));
     let source = profile.source_of(plane);
@@ -108,14 +113,14 @@ fn batch(
     };
     stop::check();
     let all = keys.len();
-    let same = |word: &str| words(vec![0; all], StringArray::from(vec![word]));
+    let same = |word: &str| words(zeros.slice(0, all), StringArray::from(vec![word]));
     let times =
         |numbers: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::new(ScalarBuffer::from(numbers), None)) };
     let columns = vec![
         same(&profile.host(plane.host).name)?,
         same(&plane.name)?,
         same(&line.name)?,
-        words(keys, StringArray::from_iter_values(names))?,
+        words(keys.into(), StringArray::from_iter_values(names))?,
         times(starts),
         times(durations),
     ];
@@ -125,8 +130,8 @@ fn batch(
 /// The number of a name that is not wanted.
 const LEFT_OUT: i32 = -1;
 
-fn words(keys: Vec<i32>, words: StringArray) -> Result<ArrayRef, Trouble> {
-    let keys = Int32Array::new(ScalarBuffer::from(keys), None);
+fn words(keys: ScalarBuffer<i32>, words: StringArray) -> Result<ArrayRef, Trouble> {
+    let keys = Int32Array::new(keys, None);
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::new(words))?))
 }
 
