@@ -216,6 +216,7 @@ OTHERS = {
     "learn_v6e1": base("v6e", "learn1", 1, 1, 18) | NOISY,
     "experts_v5p8": base("v5p", "exp8", 2, 4, 12),
 }
+# Of these only some chips were captured.
 PARTLY_SEEN = {
     "ring_v6e16_1": base("v6e", "ring16", 4, 4, 10, 1) | NOISY,
     "dit_v5p16_1": base("v5p", "dit16", 4, 4, 13, 1),
@@ -223,6 +224,7 @@ PARTLY_SEEN = {
     "lstm_v5e4": base("v5e", "lstm4", 1, 4, 9, 2),
     "pipe_v5e8": base("v5e", "pipe8", 2, 4, 9, 2) | NOISY,
 }
+# Two seeds of runs without a fault will do.
 TWICE = LATER | NEWEST | DRAWN | BORROWED | OTHERS | PARTLY_SEEN
 BASES |= TWICE
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")

@@ -14,7 +14,7 @@ mod uncaptured;
 pub use all::SlowAll;
 pub use axis::SlowAxis;
 pub use groups::{SlowGroup, Worst};
-pub use uncaptured::{Told, Uncaptured, of_one};
+pub use uncaptured::{Quick, Told, Uncaptured, of_one};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -357,16 +357,19 @@ fn key(meta: &OpMeta<'_>) -> Op {
 }
 
 fn median(samples: &[f64]) -> f64 {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    if sorted.is_empty() { 0.0 } else { quantile(&sorted, 0.5) }
+    at(samples, 0.5)
 }
 
 /// What the quickest executions take; 0 of none.
 fn quick(samples: &[f64]) -> f64 {
+    at(samples, QUICK)
+}
+
+/// A quantile of samples in any order; 0 of none.
+fn at(samples: &[f64], share: f64) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    if sorted.is_empty() { 0.0 } else { quantile(&sorted, QUICK) }
+    if sorted.is_empty() { 0.0 } else { quantile(&sorted, share) }
 }
 
 /// What the quickest executions take in each of these groups, picoseconds, where there are several groups and these agree.

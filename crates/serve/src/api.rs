@@ -132,34 +132,35 @@ pub(crate) async fn report(
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    let is_looking = uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "nothing=204"));
-    match reported(app, id, uri).await {
-        Err(failure) if is_looking && failure.is_nothing() => Ok(StatusCode::NO_CONTENT.into_response()),
-        answer => answer.map(IntoResponse::into_response),
-    }
-}
-
-async fn reported(app: Arc<App>, id: Result<Path<String>, PathRejection>, uri: Uri) -> Answer {
     let id = id.map_or_else(|e| e.body_text(), |Path(id)| id);
     let Some(analysis) = analyses::find(&id) else {
         let known: Vec<_> = analyses::ALL.iter().map(|a| a.slug()).collect();
         let error = format!("there is no analysis `{id}`; there are: {}", known.join(", "));
         return Err(Failure::not_found(error, "/api/analyses says which question each answers"));
     };
-    let second = analysis.others().word();
     let known: Vec<_> = SCOPE
         .into_iter()
         .chain(["partial", "nothing"])
-        .chain(second)
+        .chain(analysis.others().word())
         .chain(analysis.params.iter().flat_map(words))
         .collect();
     let query = Query::parse(&uri, &known)?;
-    if query.get("nothing").is_some_and(|status| status != "204") {
-        return Err(Failure::usage(
-            "nothing= takes 204 alone",
-            "leave it out for an error where there is nothing",
-        ));
+    let is_looking = match query.get("nothing") {
+        None => false,
+        Some("204") => true,
+        Some(_) => {
+            let hint = "leave it out for an error where there is nothing";
+            return Err(Failure::usage("nothing= takes 204 alone", hint));
+        }
+    };
+    match reported(app, analysis, query, uri).await {
+        Err(failure) if is_looking && failure.is_nothing() => Ok(StatusCode::NO_CONTENT.into_response()),
+        answer => answer.map(IntoResponse::into_response),
     }
+}
+
+async fn reported(app: Arc<App>, analysis: &'static Analysis, query: Query, uri: Uri) -> Answer {
+    let second = analysis.others().word();
     let scope = Scope::from_words(|key| query.get(key))?;
     // Hosts that were chosen are few, and another run is to be held against the whole.
     let partial = matches!(query.get("partial"), Some("yes" | "true" | "1"))

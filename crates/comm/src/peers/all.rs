@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::known::{BANDWIDTH_OF_BYTES_PS, BANDWIDTH_PS, HOP, Known, Message, USUAL_ALL};
-use super::uncaptured::{Told, Uncaptured, contradiction};
+use super::uncaptured::{Quick, Told, Uncaptured, contradiction};
 use super::{Large, Op, Peers, SLOW_ALL, SlowLinks, median, quick_alike};
 
 /// Links are not [all slow](SLOW_ALL) where collectives of one kind take no more than so many times as long as they should: then the
@@ -124,17 +124,17 @@ impl Peers<'_> {
         }
         let beyond_ps = small.iter().map(|one| beyond_ps(one).max(0.0)).sum();
         let excess_share = self.excess_share(&waits, beyond_ps, all_ps);
-        Some(Uncaptured { captured, excess_share, slow: worst.told(), quick: None })
+        Some(Uncaptured { captured, excess_share, slow: worst.told(), quick: Quick::Links })
     }
 
     /// The slowest message of next to no bytes, where these are slower by far than large ones: links that carry less make them longer by as much
     /// at most, so that devices wait in them for a member that was not captured.
     fn waits_tiny(&self, large: &[Large<'_>], known: &BTreeMap<Op, Known>, could: f64) -> Option<Told> {
         let tiny = self.tiny(known, could);
-        let (links, of) = (slower(large).max(1.0), slower(&tiny));
+        let links = slower(large).max(1.0);
         let beyond_ps = |one: &Large<'_>| one.time_ps - links * one.each(one.expected_ps);
         let worst = tiny.iter().max_by(|a, b| beyond_ps(a).total_cmp(&beyond_ps(b)))?;
-        (of >= WAITED_TINY * links && beyond_ps(worst) >= WAITED_TINY_PS).then(|| worst.told())
+        (slower(&tiny) >= WAITED_TINY * links && beyond_ps(worst) >= WAITED_TINY_PS).then(|| worst.told())
     }
 
     /// Messages of next to no bytes, such as the sum of a loss, that devices stand in, of groups of which some members were not captured.
@@ -284,7 +284,7 @@ impl Peers<'_> {
             && let Some((slow, quick)) = contradiction(large, time_all)
         {
             let excess_share = time_all * (1.0 - 1.0 / slower(large)) / all_ps.max(1.0);
-            links.uncaptured = Some(Uncaptured { captured, excess_share, slow, quick: Some(quick) });
+            links.uncaptured = Some(Uncaptured { captured, excess_share, slow, quick: Quick::Other(quick) });
             return;
         }
         self.slow_all(large, (known, could), all_ps, None, links);
@@ -376,9 +376,12 @@ impl Peers<'_> {
             let expected_ps: f64 = large.iter().map(|one| one.expected_ps).sum();
             (time_all / runs.max(1.0), expected_ps / runs.max(1.0))
         });
-        if let Some(slow) = self.waits_tiny(large, known, could) {
+        // Where all members of the slow ones were captured, nobody else holds these up.
+        if (captured.0 as u64) < captured.1
+            && let Some(slow) = self.waits_tiny(large, known, could)
+        {
             let excess_share = self.excess_share(links, time_all * (1.0 - by_all), all_ps);
-            let uncaptured = Some(Uncaptured { captured, excess_share, slow, quick: None });
+            let uncaptured = Some(Uncaptured { captured, excess_share, slow, quick: Quick::Links });
             *links = SlowLinks { uncaptured, ..SlowLinks::default() };
             return;
         }

@@ -58,13 +58,35 @@ pub struct Worst {
 
 /// A group whose captured member stands longer in collectives than those of other groups, some far longer and others not.
 pub(super) struct LateGroup {
-    /// How many members were captured, of how many.
-    pub(super) captured: (usize, u64),
+    /// How many members it has, one of which was captured.
+    pub(super) members: u64,
     pub(super) worst: Worst,
     /// What its synchronous collectives take beyond those of the others, picoseconds.
     pub(super) beyond_ps: f64,
     /// By which factor each would be quicker.
     pub(super) factors: BTreeMap<Op, BTreeMap<Members, f64>>,
+}
+
+/// A group's collectives against those of its peers, summed over executions, picoseconds.
+#[derive(Default)]
+struct Sums {
+    own: f64,
+    peers: f64,
+    /// What the synchronous ones take beyond their peers.
+    synchronous: f64,
+    /// Those that are [`SLOWER`].
+    slower: f64,
+    ops: usize,
+    /// Of how many ops members were not captured.
+    partial: usize,
+    /// How many peers an op has, at least.
+    fewest: usize,
+    worst: Option<(f64, Worst)>,
+    factors: BTreeMap<Op, f64>,
+    /// Of synchronous collectives that do not compute: how many times as long as its peers, and the time.
+    ratios: Vec<(f64, f64)>,
+    /// How many members the group has, captured or not.
+    members: u64,
 }
 
 /// Whether collectives are all longer by the same factor.
@@ -84,22 +106,44 @@ impl Peers<'_> {
         all_ps: f64,
         links: &mut SlowLinks,
     ) -> Option<LateGroup> {
-        #[derive(Default)]
-        struct Sums {
-            own: f64,
-            peers: f64,
-            synchronous: f64,
-            slower: f64,
-            ops: usize,
-            partial: usize,
-            fewest: usize,
-            worst: Option<(f64, Worst)>,
-            factors: BTreeMap<Op, f64>,
-            /// Of synchronous collectives that do not compute: how many times as long as its peers, and the time.
-            ratios: Vec<(f64, f64)>,
-            members: u64,
+        let mut late: Option<LateGroup> = None;
+        for (members, sum) in self.sums(known) {
+            if members.len() == 1 && !is_one_factor(&sum.ratios) {
+                let Some((_, worst)) = sum.worst.filter(|_| sum.synchronous >= LATE_SHARE * all_ps) else {
+                    continue;
+                };
+                if late.as_ref().is_none_or(|late| sum.synchronous > late.beyond_ps) {
+                    let alone = |(op, by)| (op, BTreeMap::from([(members.clone(), by)]));
+                    let factors = sum.factors.into_iter().map(alone).collect();
+                    late =
+                        Some(LateGroup { members: sum.members, worst, beyond_ps: sum.synchronous, factors });
+                }
+                continue;
+            }
+            let is_slow = sum.own >= SLOW_GROUP * sum.peers
+                && sum.slower >= CONSISTENT * sum.own
+                && sum.own - sum.peers >= GROUP_SHARE * all_ps;
+            let Some((_, worst)) = sum.worst.filter(|_| is_slow) else { continue };
+            links.excess_share = links.excess_share.max(sum.synchronous / all_ps.max(1.0));
+            for (op, by) in sum.factors {
+                links.factors.entry(op).or_default().insert(members.clone(), by);
+            }
+            links.groups.push(SlowGroup {
+                devices: members.iter().map(|d| DeviceId(*d)).collect(),
+                ratio: sum.own / sum.peers.max(1.0),
+                ops: sum.ops,
+                peers: sum.fewest,
+                is_captured: sum.partial == 0,
+                worst,
+            });
         }
-        let mut late: Option<(f64, LateGroup)> = None;
+        links.groups.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        links.pair = self.find_pair(known, &links.common());
+        late
+    }
+
+    /// The collectives of each group against those of the other groups of the same ops.
+    fn sums(&self, known: &BTreeMap<Op, Known>) -> BTreeMap<&Members, Sums> {
         let mut sums: BTreeMap<&Members, Sums> = BTreeMap::new();
         // Hops of a permute are unlike by design: neighbours, and the way around.
         let is_hop = |op: &Op| known.get(op).is_some_and(|k| k.kind == "collective-permute");
@@ -152,41 +196,7 @@ impl Peers<'_> {
                 }
             }
         }
-        for (members, sum) in sums {
-            if members.len() == 1 && !is_one_factor(&sum.ratios) {
-                let Some((_, worst)) = sum.worst.filter(|_| sum.synchronous >= LATE_SHARE * all_ps) else {
-                    continue;
-                };
-                if late.as_ref().is_none_or(|(most, _)| sum.synchronous > *most) {
-                    let factors =
-                        sum.factors.into_iter().map(|(op, by)| (op, BTreeMap::from([(members.clone(), by)])));
-                    let factors = factors.collect();
-                    let one =
-                        LateGroup { captured: (1, sum.members), worst, beyond_ps: sum.synchronous, factors };
-                    late = Some((sum.synchronous, one));
-                }
-                continue;
-            }
-            let is_slow = sum.own >= SLOW_GROUP * sum.peers
-                && sum.slower >= CONSISTENT * sum.own
-                && sum.own - sum.peers >= GROUP_SHARE * all_ps;
-            let Some((_, worst)) = sum.worst.filter(|_| is_slow) else { continue };
-            links.excess_share = links.excess_share.max(sum.synchronous / all_ps.max(1.0));
-            for (op, by) in sum.factors {
-                links.factors.entry(op).or_default().insert(members.clone(), by);
-            }
-            links.groups.push(SlowGroup {
-                devices: members.iter().map(|d| DeviceId(*d)).collect(),
-                ratio: sum.own / sum.peers.max(1.0),
-                ops: sum.ops,
-                peers: sum.fewest,
-                is_captured: sum.partial == 0,
-                worst,
-            });
-        }
-        links.groups.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
-        links.pair = self.find_pair(known, &links.common());
-        late.map(|(_, group)| group)
+        sums
     }
 
     /// Larger groups around a slow one cross its links as well, and have no peers to tell it: what their collectives take beyond what they

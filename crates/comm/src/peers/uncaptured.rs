@@ -21,8 +21,19 @@ pub struct Uncaptured {
     pub excess_share: f64,
     /// The op that takes longest for what it carries.
     pub slow: Told,
-    /// One that carries as much or more and takes less; `None` where small ones take far longer than on any slow link.
-    pub quick: Option<Told>,
+    /// What takes less all the same.
+    pub quick: Quick,
+}
+
+/// What says that collectives are not slow for what they send.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Quick {
+    /// A collective that carries as much or more.
+    Other(Told),
+    /// The same one in the other groups: there it takes so long, picoseconds.
+    Groups(f64),
+    /// None: small ones take far longer than on any slow link.
+    Links,
 }
 
 /// Two collectives of the same group contradict slow links where one takes so many times as long as the other...
@@ -287,7 +298,7 @@ pub fn of_one<'p>(
         captured: messages.captured,
         excess_share: found.beyond_ps / window_ps.max(1.0),
         slow,
-        quick: Some(quick),
+        quick: Quick::Other(quick),
     })
 }
 
@@ -324,7 +335,7 @@ impl Peers<'_> {
             links.factors.entry(taken.op.clone()).or_default().insert(taken.group.to_vec(), by);
         }
         let excess_share = self.excess_share(&links, found.beyond_ps, all_ps);
-        let quick = Some(quick);
+        let quick = Quick::Other(quick);
         Some((Uncaptured { captured: messages.captured, excess_share, slow, quick }, links, is_by_due))
     }
 
@@ -336,7 +347,11 @@ impl Peers<'_> {
         late: Option<LateGroup>,
         all_ps: f64,
     ) -> Option<(Uncaptured, bool)> {
-        let Some(late) = late else { return unlike.map(|(found, _, is_by_due)| (found, is_by_due)) };
+        // An op of unknown bytes cannot be told with its message.
+        let late = late.and_then(|late| Some((late.worst.rate? * late.worst.own_ps / 1e12, late)));
+        let Some((bytes, late)) = late else {
+            return unlike.map(|(found, _, is_by_due)| (found, is_by_due));
+        };
         let (found, mut waits) =
             unlike.map_or((None, SlowLinks::default()), |(found, waits, _)| (Some(found), waits));
         for (op, groups) in late.factors {
@@ -347,13 +362,12 @@ impl Peers<'_> {
             }
         }
         let excess_share = self.excess_share(&waits, late.beyond_ps, all_ps);
-        let Worst { op, own_ps, peers_ps, rate, .. } = late.worst;
-        let bytes = rate.unwrap_or(0.0) * own_ps / 1e12;
+        let Worst { op, own_ps, peers_ps, .. } = late.worst;
         let own = Uncaptured {
-            captured: late.captured,
+            captured: (1, late.members),
             excess_share,
-            slow: (op.clone(), own_ps, bytes),
-            quick: Some((format!("{op} in the other groups"), peers_ps, bytes)),
+            slow: (op, own_ps, bytes),
+            quick: Quick::Groups(peers_ps),
         };
         Some((
             found.map_or(own, |found| Uncaptured {

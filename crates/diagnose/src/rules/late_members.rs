@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::evidence::devices::Cost;
 use crate::rule::{Outcome, Rule, Standing};
 use crate::rules::periodic_stall;
-use haloscope_comm::peers::{Told, Uncaptured};
+use haloscope_comm::peers::{Quick, Told, Uncaptured};
 use haloscope_profile::DeviceKind;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -117,12 +117,16 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
             } else {
                 format!("all {captured} captured members wait in them equally long")
             },
-            if found.quick.is_some() {
-                "messages with more bytes do not take longer"
-            } else {
-                "small messages take far longer than a slow link would make them"
+            match found.quick {
+                Quick::Other(_) => "messages with more bytes do not take longer",
+                Quick::Groups(_) => "other groups do not stand in the same ones for as long",
+                Quick::Links => "small messages take far longer than a slow link would make them",
             },
-            [Some(&found.slow), found.quick.as_ref()].into_iter().flatten().map(told).collect::<Vec<_>>().join(", ")
+            match &found.quick {
+                Quick::Other(quick) => format!("{}, {}", told(&found.slow), told(quick)),
+                Quick::Groups(ps) => format!("{}, in the other groups {}", told(&found.slow), units::duration_ps(*ps)),
+                Quick::Links => told(&found.slow),
+            }
         ),
         saved: Some((share + launches).min(1.0)),
         assuming: "if collectives took what their messages need".into(),

@@ -97,8 +97,14 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
                 counted(group.peers as u64, "group")
             ),
             format!(
-                "by {}, from the arrival of the last member on; most in {} with {} against {}{rates}{several}{which}",
+                "by {}, {}; most in {} with {} against {}{rates}{several}{which}",
                 counted(group.ops as u64, "op"),
+                // Nobody knows when the others come: the quickest executions wait least, and a late member makes some ops longer and not all.
+                if group.devices.len() == 1 {
+                    "in the quickest executions of the one member that was captured, all by the same factor"
+                } else {
+                    "from the arrival of the last member on"
+                },
                 worst.op,
                 units::duration_ps(worst.own_ps),
                 units::duration_ps(worst.peers_ps),

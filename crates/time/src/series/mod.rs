@@ -7,8 +7,8 @@
 //! the change of level that explains most (least squares over all places, as CUSUM has it; Hinkley 1970), at once or over a
 //! ramp, and again on either side of it. A change counts if Student's t of it, corrected for the number of places that were
 //! tried (Bonferroni) and for the correlation of neighbours, has p under 0.002, and if nine in ten pairs of samples before and
-//! behind it are in its order. Kinds of samples that a change touches unequally each go their own share of the way. False alarms: tests below hold them under 1% of runs of independent, correlated and
-//! heavy-tailed samples without any change.
+//! behind it are in its order. Kinds of samples that a change touches unequally each go their own share of the way. False alarms:
+//! tests below hold them under 1% of runs of independent, correlated and heavy-tailed samples without any change.
 
 mod kinds;
 mod level;

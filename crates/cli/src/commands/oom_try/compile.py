@@ -246,7 +246,7 @@ def main():
         return dict(id=id, what=what, verdict="compiles", needed_bytes=needed, why=""), None
 
     def in_parts(times):
-        """In how many parts arguments are cut, and the devices: as many as the program has; else as many as the cure names, then halves of these; where it names more than a pod has, those at hand."""
+        """In how many parts arguments are cut, and the devices: as many as the program has; else as many as the cure names, then twice and four times as many; where it names more than a pod has, those at hand."""
         if partitions > 1:
             yield partitions, devices
             return
@@ -261,7 +261,7 @@ def main():
             except Exception:
                 name, described = plan["topology"], devices
             yield min(parts, len(described)), described
-            if parts > len(described):
+            if parts > len(described) or 2 * parts > MOST_DEVICES:
                 return
             parts *= 2
 
