@@ -3,7 +3,8 @@
     python3 tests/capture/run.py --bin target/release/haloscope [--out target/capture] [--only NAME]
 
 One, two and eight programs become one session each, which XProf reads too; programs that are absent, stopped or killed give an
-error with their name, in time, and leave nothing. Continuous profiling, --every, --when, Ctrl-C. A JAX of 2024, which can only
+error with their name, in time, and leave nothing. A capture that is itself killed leaves no session, or a whole one. Continuous
+profiling, --every, --when, Ctrl-C. A JAX of 2024, which can only
 write profiles itself. What is needed is installed from PyPI into OUT/venv and OUT/old; HALOSCOPE_CAPTURE_PYTHON and
 HALOSCOPE_CAPTURE_OLD_PYTHON name Pythons that have it.
 """
@@ -12,6 +13,7 @@ import argparse
 import contextlib
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -88,8 +90,9 @@ def loops(python, count=1):
 class Haloscope:
     """The program under test, with a log folder of its own for each case."""
 
-    def __init__(self, binary):
+    def __init__(self, binary, kills=0):
         self.binary = str(Path(binary).resolve())
+        self.kills = kills
         self.kept = tempfile.TemporaryDirectory()
         self.folder = None
 
@@ -111,7 +114,8 @@ class Haloscope:
         return json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
 
     def sessions(self):
-        return sorted((self.folder / "logs/plugins/profile").glob("*"))
+        """What others take for sessions: hidden folders are those that are not whole yet."""
+        return sorted((self.folder / "logs/plugins/profile").glob("[!.]*"))
 
     def is_untouched(self):
         return not list(self.folder.rglob("*"))
@@ -238,8 +242,35 @@ def old(haloscope, pythons):
         check(done.returncode == 0 and len(written) == 1, f"--on-server: {done.stdout.strip()} {done.stderr.strip()}")
 
 
-CASES = {"one": sessions_of(1), "two": sessions_of(2), "eight": sessions_of(8), "failing": failing, "continuous": continuous,
-         "repeated": repeated, "old": old}
+def killed(haloscope, pythons):
+    """A capture that is killed at any moment leaves no session, or a whole one, and the program can be captured again."""
+    with loops(pythons["new"]) as (_, servers):
+        haloscope.fresh()
+        options = ["--duration", "200ms", "--retries", "3", "--no-overview"]
+        done = haloscope.capture(servers, *options)
+        check(done.returncode == 0, f"a capture of 200 ms, {done.took:.1f} s: {done.stderr.strip()[-300:]}")
+        longest, landed, whole, seen = done.took * 1.2, 0, 0, set(haloscope.sessions())
+        wrong = []
+        for _ in range(haloscope.kills):
+            process = subprocess.Popen(haloscope.command(servers, *options), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(random.uniform(0, longest))
+            process.kill()
+            landed += process.wait() == -signal.SIGKILL
+            new = set(haloscope.sessions()) - seen
+            seen |= new
+            for session in new:
+                asked = subprocess.run([haloscope.binary, "overview", str(session), "--format", "json"], capture_output=True, text=True)
+                known = json.loads(asked.stdout)["values"].get("step_time_mean_ps") if asked.returncode == 0 else None
+                whole += bool(known)
+                if not known:
+                    wrong.append(f"{sorted(path.name for path in session.iterdir())}: {asked.stderr.strip()[-300:]}")
+        check(not wrong, f"no session is there in part {wrong or str()}".rstrip())
+        check(landed > haloscope.kills // 3, f"{landed} of {haloscope.kills} were killed before they were done, {whole} sessions are whole")
+        check(haloscope.capture(servers, *options).returncode == 0, "after all that the program is captured")
+
+
+CASES = {"one": sessions_of(1), "two": sessions_of(2), "eight": sessions_of(8), "failing": failing, "killed": killed,
+         "continuous": continuous, "repeated": repeated, "old": old}
 
 
 def main():
@@ -248,13 +279,14 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--out", default=Path("target/capture"), type=Path)
     parser.add_argument("--only", choices=CASES)
+    parser.add_argument("--kills", type=int, default=20, help="how often a capture is killed [20]")
     asked = parser.parse_args()
     out = asked.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     pythons = {"new": python_of(out / "venv", "HALOSCOPE_CAPTURE_PYTHON", NEW)}
     if asked.only in (None, "old"):
         pythons["old"] = python_of(out / "old", "HALOSCOPE_CAPTURE_OLD_PYTHON", OLD)
-    haloscope = Haloscope(asked.bin)
+    haloscope = Haloscope(asked.bin, asked.kills)
     for name, case in CASES.items():
         if asked.only in (None, name):
             print(f"-- {name}", flush=True)

@@ -7,9 +7,11 @@
 
 mod all;
 mod axis;
+mod even;
 mod groups;
 mod known;
 mod uncaptured;
+mod unexplained;
 
 pub use all::SlowAll;
 pub use axis::SlowAxis;
@@ -18,16 +20,16 @@ pub use uncaptured::{Quick, Told, Uncaptured, of_one};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
-
 use super::critical_path::{self, Graph, Lengths, NONE, Role, Schedule};
 use super::links::Links;
+use even::{begun_together, even_links, even_starts, even_work};
 use haloscope_profile::{Device, DeviceId, DeviceKind, Profile};
-use haloscope_time::account::{Class, Group};
+use haloscope_time::account::Class;
 use haloscope_time::op_meta::OpMeta;
-use haloscope_time::stats::{mean, quantile};
+use haloscope_time::stats::quantile;
 use haloscope_time::steps::{Step, StepClass, Steps};
 use known::{Known, USUAL_ALL, facts};
+use unexplained::{unexplained, unexplained_by};
 
 /// Steps are put into one graph up to so many nodes.
 const NODES: usize = 300_000;
@@ -42,8 +44,6 @@ const CONTRADICTED: usize = 50;
 const SLOW_ALL: f64 = USUAL_ALL / 0.40;
 /// Where slow links explain so many times what members that were not captured do, links are slow.
 const LINKS_OVER_LATE: f64 = 1.5;
-/// What takes a device so many times as long as the quickest one, in one execution of a collective, is no message of its own.
-const UNEXPLAINED: i64 = 4;
 /// Of groups of which one member each was captured nobody knows when the last one comes: the quickest tenth of the executions wait least, and
 /// groups have to take as long as each other within this factor, for a late member holds up its own group only.
 const QUICK: f64 = 0.1;
@@ -391,66 +391,6 @@ fn exposed(graph: &Graph<'_>, schedule: &Schedule) -> f64 {
     sum / graph.devices.len().max(1) as f64
 }
 
-/// What each device stands in an execution of a collective by itself, without its wait for the members of its group: by op and how many
-/// executions of it came before, the device's row and picoseconds.
-fn standing_alone(graph: &Graph<'_>) -> BTreeMap<(u32, u32), Vec<(u32, i64)>> {
-    let mut before: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    let mut same: BTreeMap<(u32, u32), Vec<(u32, i64)>> = BTreeMap::new();
-    for (at, node) in (0_u32..).zip(&graph.nodes) {
-        // A collective without its wait for members, a done without what was over before.
-        let own = match node.role {
-            Role::Join { .. } => Some((node.op, graph.lengths.node[at as usize])),
-            Role::Done { transfer } => {
-                let issuer = &graph.nodes[graph.transfers[transfer as usize].issued_by as usize];
-                let stands = node.end_ps - node.start_ps;
-                let begins =
-                    graph.transfers[transfer as usize].end_ps - graph.lengths.transfer[transfer as usize];
-                let waited = (begins - node.start_ps).clamp(0, stands.max(0));
-                (issuer.class == Class::Communication).then_some((issuer.op, stands - waited))
-            }
-            _ => None,
-        };
-        let Some((op, length)) = own.filter(|(op, _)| *op != NONE) else { continue };
-        let device = graph.device_of(at);
-        let nth = before.entry((device, op)).or_default();
-        same.entry((op, *nth)).or_default().push((device, length));
-        *nth += 1;
-    }
-    same
-}
-
-/// What the device with most of it stands in collectives beyond the quickest of all in the same executions, where that is several
-/// times as long: one message is sent everywhere alike, so that the rest is a wait of which the groups know nothing.
-fn unexplained(graph: &Graph<'_>) -> i64 {
-    let mut of_device = vec![0_i64; graph.devices.len()];
-    for lengths in standing_alone(graph).into_values() {
-        let least = lengths.iter().map(|(_, length)| *length).min().unwrap_or(0).max(0);
-        for (device, length) in lengths {
-            if length > UNEXPLAINED.saturating_mul(least) && length - least > LATENCY_PS {
-                of_device[device as usize] += length - least;
-            }
-        }
-    }
-    of_device.into_iter().max().unwrap_or(0)
-}
-
-/// By how much the other devices stand longer in the same executions of collectives than these do, beyond their waits for the members
-/// of their groups: a mean over the others, picoseconds.
-fn unexplained_by(graph: &Graph<'_>, some: &[DeviceId]) -> f64 {
-    let is_one: Vec<bool> = graph.devices.iter().map(|d| some.contains(&d.id)).collect();
-    let mut sum = 0.0;
-    for lengths in standing_alone(graph).into_values() {
-        let of = |own: bool| -> Vec<f64> {
-            let those = lengths.iter().filter(|(device, _)| is_one[*device as usize] == own);
-            those.map(|(_, length)| *length as f64).collect()
-        };
-        if let Some((own, others)) = mean(&of(true)).zip(mean(&of(false))) {
-            sum += others - own;
-        }
-    }
-    sum.max(0.0)
-}
-
 /// The own lengths of the collectives of a stretch, by op and group.
 fn collect(graph: &Graph<'_>, all: &mut BTreeMap<Op, BTreeMap<Members, Vec<f64>>>) {
     for ((op, members), lengths) in by_group(graph, &graph.lengths) {
@@ -492,134 +432,6 @@ fn members(graph: &Graph<'_>, barrier: u32) -> Members {
     let mut members: Members = graph.barriers[barrier as usize].members.iter().map(device).collect();
     members.sort_unstable();
     members
-}
-
-fn times(length: i64, factor: f64) -> i64 {
-    (length as f64 * factor).round() as i64
-}
-
-/// Executions by op and how many pieces of it came before on the device: the device's row and the node.
-fn executions(
-    graph: &Graph<'_>,
-    takes: impl Fn(&critical_path::Node) -> bool,
-) -> BTreeMap<(u32, u32), Vec<(u32, usize)>> {
-    let mut before: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    let mut same: BTreeMap<(u32, u32), Vec<(u32, usize)>> = BTreeMap::new();
-    for (at, node) in graph.nodes.iter().enumerate().filter(|(_, node)| takes(node)) {
-        let device = graph.device_of(at as u32);
-        let nth = before.entry((device, node.op)).or_default();
-        same.entry((node.op, *nth)).or_default().push((device, at));
-        *nth += 1;
-    }
-    same
-}
-
-/// Gives executions on slow devices the mean length that the others' median has; without slow ones each the median of all.
-fn even_work(graph: &Graph<'_>, lengths: &mut Lengths, slow: Option<&[DeviceId]>) {
-    let is_slow: Vec<bool> =
-        graph.devices.iter().map(|d| slow.is_none_or(|slow| slow.contains(&d.id))).collect();
-    let works = |node: &critical_path::Node| {
-        node.role == Role::Work && node.op != NONE && node.class.group() == Group::Working
-    };
-    for nodes in executions(graph, works).into_values() {
-        let length = |takes: bool| -> Vec<f64> {
-            let some =
-                nodes.iter().filter(|(device, _)| slow.is_none() || is_slow[*device as usize] == takes);
-            some.map(|(_, at)| lengths.node[*at] as f64).collect()
-        };
-        let (own, others) = (length(true), length(false));
-        let (Some(own), false) = (mean(&own), others.is_empty()) else { continue };
-        let usual = median(&others);
-        for (device, at) in &nodes {
-            if slow.is_none() {
-                lengths.node[*at] = usual.round() as i64;
-            } else if is_slow[*device as usize] && own > 0.0 {
-                lengths.node[*at] = times(lengths.node[*at], usual / own);
-            }
-        }
-    }
-}
-
-/// The op before which a device waits, and how many executions of it came before.
-type Place = (u32, u32);
-/// A device, and its nodes without work.
-type Waits = (u32, Vec<usize>);
-
-/// Caps what a device idles or waits for its host at one place by the median of what the others do there.
-fn even_starts(graph: &Graph<'_>, lengths: &mut Lengths) {
-    let mut places: BTreeMap<Place, Vec<Waits>> = BTreeMap::new();
-    for lane in &graph.lanes {
-        let mut seen: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut open: Vec<usize> = Vec::new();
-        for at in lane.first..lane.end {
-            let node = &graph.nodes[at as usize];
-            let waits = matches!(node.class, Class::HostTransfer | Class::Infeed);
-            if waits || (node.op == NONE && node.class.group() == Group::Idle) {
-                open.push(at as usize);
-            }
-            if node.op == NONE || waits {
-                continue;
-            }
-            let nth = seen.entry(node.op).or_default();
-            if !open.is_empty() {
-                places.entry((node.op, *nth)).or_default().push((lane.device, std::mem::take(&mut open)));
-            }
-            *nth += 1;
-        }
-    }
-    let devices = graph.devices.len();
-    for found in places.into_values() {
-        let sum = |nodes: &[usize]| nodes.iter().map(|at| lengths.node[*at] as f64).sum::<f64>();
-        let sums: Vec<f64> = found.iter().map(|(_, nodes)| sum(nodes)).collect();
-        let mut changes: Vec<(usize, f64)> = Vec::new();
-        for (position, (_, nodes)) in found.iter().enumerate() {
-            let mut others: Vec<f64> =
-                sums.iter().enumerate().filter(|(at, _)| *at != position).map(|(_, s)| *s).collect();
-            others.resize(devices.saturating_sub(1).max(others.len()), 0.0);
-            let (own, usual) = (sums[position], median(&others));
-            if usual < own {
-                changes.extend(nodes.iter().map(|at| (*at, usual / own)));
-            }
-        }
-        for (at, by) in changes {
-            lengths.node[at] = times(lengths.node[at], by);
-        }
-    }
-}
-
-/// The graph with no device that begins later than the median of the others does.
-fn begun_together<'p>(graph: &Graph<'p>) -> Graph<'p> {
-    let mut together = graph.clone();
-    let starts: Vec<f64> = graph.devices.iter().map(|d| d.start_ps as f64).collect();
-    for (at, device) in together.devices.iter_mut().enumerate() {
-        let others: Vec<f64> =
-            starts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, start)| *start).collect();
-        if !others.is_empty() {
-            device.start_ps = device.start_ps.min(median(&others).round() as i64);
-        }
-    }
-    together
-}
-
-/// Gives collectives in slow groups the lengths of their peers.
-fn even_links(graph: &Graph<'_>, lengths: &mut Lengths, links: &SlowLinks) {
-    let ops: Vec<Option<&BTreeMap<Members, f64>>> =
-        graph.ops.iter().map(|op| links.factors.get(&key(&op.meta))).collect();
-    let of = |op: u32, barrier: u32| {
-        ops.get(op as usize).copied().flatten()?.get(&members(graph, barrier)).copied()
-    };
-    for (at, node) in graph.nodes.iter().enumerate() {
-        if let Role::Join { barrier } = node.role
-            && let Some(by) = of(node.op, barrier)
-        {
-            lengths.node[at] = times(lengths.node[at], by);
-        }
-    }
-    for (row, transfer) in graph.transfers.iter().enumerate() {
-        if let Some(by) = of(graph.nodes[transfer.issued_by as usize].op, transfer.barrier) {
-            lengths.transfer[row] = times(lengths.transfer[row], by);
-        }
-    }
 }
 
 #[cfg(test)]

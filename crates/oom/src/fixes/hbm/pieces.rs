@@ -1,0 +1,151 @@
+//! What is made a piece at a time: matrices of all pairs, losses, batches.
+
+use std::collections::BTreeSet;
+
+use haloscope_hlo::ElementType;
+use haloscope_report::Status;
+
+use super::checkpoint::of_loop;
+use super::{easy, first, least, places, sum, temporaries, worth};
+use crate::case::Case;
+use crate::fixes::{Fix, part, powers, size, smallest};
+use crate::framework::Framework;
+use crate::loss::{self, Logits};
+use crate::message::{Buffer, What};
+use crate::shape::array;
+
+/// Extents from which two equal ones are taken for a matrix of all pairs.
+const PAIRS: i64 = 1024;
+
+/// Matrices of all pairs of positions, as attention makes them.
+pub(super) fn all_pairs(case: &Case<'_>) -> Option<Fix> {
+    let is_pairs = |buffer: &Buffer| {
+        buffer.what == What::Temporary
+            && array(&buffer.shape)
+                .is_some_and(|(_, n)| matches!(n.as_slice(), [.., a, b] if a == b && *a >= PAIRS))
+    };
+    // What a loop keeps for each of its trips may be square by chance.
+    let stacked: BTreeSet<usize> =
+        of_loop(case).map(|kept| places(&kept.buffers)).into_iter().flatten().collect();
+    let mut pairs = worth(case, is_pairs);
+    pairs.retain(|(place, _)| !stacked.contains(place));
+    if sum(&pairs) < least(case) || pairs.is_empty() {
+        return None;
+    }
+    let all = sum(&pairs);
+    let rest = case.used?.bytes.saturating_sub(all);
+    let limit = easy(case.room()?);
+    let chunks = smallest(powers().take(7), |n| rest.saturating_add(part(all, n)), limit).unwrap_or(128);
+    let side = array(&pairs.first()?.1.shape).and_then(|(_, n)| n.last().copied()).unwrap_or(0);
+    Some(
+        Fix::unknown(
+            "blockwise",
+            format!(
+                "do not make the matrix of all {side} x {side} pairs whole ({}, {}): {chunks} blocks of rows take 1/{chunks} of it",
+                first(&pairs),
+                size(all)
+            ),
+            "for attention a kernel that never writes the scores (splash or flash attention, \
+             jax.nn.dot_product_attention with an implementation that has one); else jax.lax.map over blocks of rows",
+            "where a value of all pairs is a result in itself it cannot be left out",
+        )
+        .saving(case, all - part(all, chunks), Status::Estimated)
+        .by(chunks)
+        // Of layers that are written out one by one the scores are those that the compiler did not compute again: without them others
+        // are there.
+        .guessed(case.holding.is_some_and(|holding| {
+            holding.is_rematerialised && holding.gradient == Some(true) && holding.has_loop == Some(false)
+        }))
+        .on(places(&pairs)),
+    )
+}
+
+/// Logits, and what a loss makes of them, of which the name of an op of the program says so.
+pub(super) fn loss_in_chunks(case: &Case<'_>) -> Option<Fix> {
+    let of = |buffer: &Buffer| array(&buffer.shape).and_then(|(_, extents)| loss::logits(&extents));
+    let said = temporaries(case).map(|(_, buffer)| buffer).filter(|buffer| loss::is_of_loss(&buffer.op_name));
+    let mut shapes: BTreeSet<Logits> = said.filter_map(of).collect();
+    shapes.extend(case.holding.iter().flat_map(|holding| &holding.logits));
+    // Whatever has as many elements and words holds the same, for the backward pass or on the way to it.
+    let meant =
+        |shape: Logits| worth(case, |buffer| buffer.what == What::Temporary && of(buffer) == Some(shape));
+    let (shape, logits) =
+        shapes.into_iter().map(|shape| (shape, meant(shape))).max_by_key(|(_, logits)| sum(logits))?;
+    let all = sum(&logits);
+    if all == 0 {
+        return None;
+    }
+    let rest = case.used?.bytes.saturating_sub(all);
+    let tokens = shape.1 / shape.0.max(1);
+    let fitting = smallest(powers(), |n| rest.saturating_add(part(all, n)), easy(case.room()?));
+    let chunks = fitting.filter(|n| *n <= tokens).unwrap_or(16);
+    let is_cast = logits
+        .iter()
+        .any(|(_, buffer)| array(&buffer.shape).is_some_and(|(kind, _)| kind == ElementType::F32));
+    let cast =
+        if is_cast { "; they are kept in f32: leave a cast to f32 to where a chunk is reduced" } else { "" };
+    let how = match case.framework {
+        Some(Framework::PyTorchXla | Framework::PyTorch) => {
+            "a fused linear cross entropy, or the head and the loss over chunks of tokens, each in a checkpoint"
+        }
+        Some(Framework::TensorFlow) => "the head and the loss over chunks of tokens, in tf.recompute_grad",
+        _ => {
+            "jax.lax.scan or jax.lax.map over chunks of tokens, with jax.checkpoint around the head and the loss of one; or a fused \
+             cross entropy kernel"
+        }
+    };
+    Some(
+        Fix::unknown(
+            "chunked_loss",
+            format!(
+                "do not keep the logits of all {tokens} tokens for {} words ({}, {}): the head and the loss by {chunks} chunks of \
+                 tokens take 1/{chunks} of it{cast}",
+                shape.0,
+                first(&logits),
+                size(all)
+            ),
+            how,
+            "the product of the head is computed twice; where logits are a result in themselves they cannot be left out",
+        )
+        .saving(case, all - part(all, chunks), Status::Estimated)
+        .by(chunks)
+        .on(places(&logits)),
+    )
+}
+
+/// Fewer examples at a time.
+pub(super) fn smaller_batch(case: &Case<'_>) -> Option<Fix> {
+    let used = case.used?.bytes;
+    let limit = easy(case.room()?);
+    let temporary = case.temporary_bytes().filter(|bytes| *bytes > 0)?;
+    if temporary < used / 20 {
+        return None;
+    }
+    let rest = used.saturating_sub(temporary).max(0);
+    let factor = smallest(powers().take(10), |n| rest.saturating_add(part(temporary, n)), limit);
+    let n = factor.unwrap_or(1024);
+    let how = match case.framework {
+        Some(Framework::PyTorchXla | Framework::PyTorch) => {
+            "a smaller batch for each device, with gradients added up over several of them"
+        }
+        _ => {
+            "a smaller batch for each device, with gradients added up over micro-batches (jax.lax.scan over them)"
+        }
+    };
+    let all: Vec<usize> =
+        case.buffers.iter().enumerate().filter(|(_, b)| b.what == What::Temporary).map(|(i, _)| i).collect();
+    Some(
+        Fix::unknown(
+            "smaller_batch",
+            format!(
+                "a batch (or sequence) {n} times smaller, if the {} of temporaries shrink with it",
+                size(temporary)
+            ),
+            how,
+            "temporaries of weights and of gradients do not shrink with the batch",
+        )
+        .saving(case, temporary - part(temporary, n), Status::Estimated)
+        .by(n)
+        .on(all),
+    )
+}
