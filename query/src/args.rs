@@ -35,6 +35,8 @@ pub(crate) struct Asked {
     /// Whether files and runs that cannot be read are left out.
     pub(crate) partial: bool,
     pub(crate) verbose: bool,
+    /// Whether the cache is left alone.
+    pub(crate) no_cache: bool,
     /// The workers that read the files; `None` reads them here.
     pub(crate) cluster: Option<Cluster>,
 }
@@ -155,6 +157,12 @@ pub(crate) fn command() -> Command {
                 .help("Says on stderr how many lines and events were read"),
         )
         .arg(
+            Arg::new("no-cache")
+                .long("no-cache")
+                .action(ArgAction::SetTrue)
+                .help("Neither reads nor writes the cache: see `haloscope cache`"),
+        )
+        .arg(
             Arg::new("questions")
                 .long("questions")
                 .action(ArgAction::SetTrue)
@@ -229,6 +237,7 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
         unpacked: matches.get_one::<u64>("max-unpacked").copied(),
         partial: matches.get_flag("partial"),
         verbose: matches.get_flag("verbose"),
+        no_cache: matches.get_flag("no-cache"),
         cluster: workers.map(|workers| Cluster { workers, token }),
     }))
 }
@@ -263,7 +272,7 @@ fn options(matches: &ArgMatches) -> Vec<OsString> {
     for (option, value) in [("--cluster", workers), ("--token-file", token)] {
         words.extend(value.into_iter().flat_map(|value| [option.into(), value]));
     }
-    for flag in ["partial", "verbose"] {
+    for flag in ["partial", "verbose", "no-cache"] {
         words.extend(matches.get_flag(flag).then(|| format!("--{flag}").into()));
     }
     words

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use haloscope_profile::load;
+use haloscope_store::Cache;
 use haloscope_to_file::to_file;
 
 use crate::args::Asked;
@@ -61,14 +63,16 @@ pub(crate) fn ask(asked: Asked) -> Result<(), Failure> {
         unpacked: asked.unpacked,
         partial: asked.partial,
         verbose: asked.verbose,
+        no_cache: asked.no_cache,
         cluster: asked.cluster,
     };
     let thread = thread::Builder::new().name("query".into()).stack_size(STACK);
-    thread.spawn(move || work.run(&from, &counts, &tell))?;
+    let work = thread.spawn(move || work.run(&from, &counts, &tell))?;
     end_on_ctrl_c(tell_stop, path.clone())?;
     let deadline = asked.timeout.map(|timeout| (begun + timeout, timeout));
+    let is_answered = Arc::new(AtomicBool::new(false));
     if let Some((until, timeout)) = deadline {
-        end_late(until, timeout, path);
+        end_late(until, timeout, path, Arc::clone(&is_answered));
     }
     let rows = Rows { told, deadline };
     let (format, limit) = (asked.format, asked.limit);
@@ -109,11 +113,17 @@ pub(crate) fn ask(asked: Asked) -> Result<(), Failure> {
     };
     // Scratch files go with their folder, whatever still runs.
     drop(scratch);
-    if written? {
+    let is_cut = written?;
+    is_answered.store(true, Ordering::Relaxed);
+    if is_cut {
         printer::note("there are more rows: --limit 0 shows all, --format csv writes them");
     }
     if asked.verbose && !is_spread {
         printer::note(stats.words());
+    }
+    // Where rows were left, the engine may still look for the next.
+    if !is_cut {
+        let _ = work.join();
     }
     Ok(())
 }
@@ -160,13 +170,17 @@ fn gone() -> Failure {
     Failure::Bug("the query ended without an answer".into())
 }
 
-/// Ends the process some time after the deadline, in case that somebody who reads stdout keeps it waiting.
-fn end_late(until: Instant, timeout: Duration, scratch: std::path::PathBuf) {
+/// Ends the process some time after the deadline, in case that somebody who reads stdout keeps it waiting, or that what is kept
+/// for the next question takes longer.
+fn end_late(until: Instant, timeout: Duration, scratch: std::path::PathBuf, is_answered: Arc<AtomicBool>) {
     thread::spawn(move || {
         thread::sleep(until.saturating_duration_since(Instant::now()) + GRACE);
+        if is_answered.load(Ordering::Relaxed) {
+            end(0, &scratch);
+        }
         let failure = Failure::TimedOut(timeout);
         printer::failure(&failure);
-        end(&failure, &scratch);
+        end(failure.exit_code(), &scratch);
     });
 }
 
@@ -177,7 +191,7 @@ fn end_on_ctrl_c(tell: SyncSender<Told>, scratch: std::path::PathBuf) -> io::Res
         if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
             let _ = tell.try_send(Told::Stopped);
             thread::sleep(GRACE);
-            end(&Failure::Stopped, &scratch);
+            end(Failure::Stopped.exit_code(), &scratch);
         }
     };
     thread::Builder::new().spawn(wait).map(|_| ())
@@ -187,10 +201,10 @@ fn end_on_ctrl_c(tell: SyncSender<Told>, scratch: std::path::PathBuf) -> io::Res
     clippy::exit,
     reason = "the thread that writes may wait for ever for who reads, and a join cannot be stopped"
 )]
-fn end(failure: &Failure, scratch: &std::path::Path) -> ! {
+fn end(code: u8, scratch: &std::path::Path) -> ! {
     let _ = std::fs::remove_dir_all(scratch);
     haloscope_store::leave();
-    std::process::exit(i32::from(failure.exit_code()))
+    std::process::exit(i32::from(code))
 }
 
 /// What the engine's threads do.
@@ -201,6 +215,7 @@ struct Work {
     unpacked: Option<u64>,
     partial: bool,
     verbose: bool,
+    no_cache: bool,
     cluster: Option<Cluster>,
 }
 
@@ -212,20 +227,31 @@ impl Work {
             .build()
             .map_err(Failure::Output)
             .and_then(|runtime| {
-                let outcome = runtime.block_on(self.answer(scratch, stats, tell));
+                let cache = if self.no_cache { None } else { Cache::of_user()? };
+                let outcome = runtime.block_on(self.answer(cache.as_ref(), scratch, stats, tell));
                 // What a join still does ends with the process.
                 runtime.shutdown_background();
-                outcome
+                Ok((cache, outcome?))
             });
-        let _ = tell.send(Told::Done(outcome));
+        let (known, told) = match outcome {
+            Ok(known) => (Some(known), Ok(())),
+            Err(failure) => (None, Err(failure)),
+        };
+        let _ = tell.send(Told::Done(told));
+        // Whoever waits has the answer by now.
+        if let Some((Some(cache), runs)) = known {
+            runs.iter().for_each(|run| run.learn(&cache));
+        }
     }
 
+    /// Answers, and gives the runs that were opened for it.
     async fn answer(
         &self,
+        cache: Option<&Cache>,
         scratch: &std::path::Path,
         stats: &Arc<Stats>,
         tell: &SyncSender<Told>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Arc<[Run]>, Failure> {
         load::set_unpacked_limit(self.unpacked);
         load::set_memory_limit(self.memory.map(|memory| memory / 2));
         let memory = self.memory.map(|memory| usize::try_from(memory / 2).unwrap_or(usize::MAX));
@@ -240,17 +266,18 @@ impl Work {
                 memory,
                 scratch,
             };
-            return cluster::ask::ask(cluster, &question, columns, rows).await;
+            cluster::ask::ask(cluster, &question, columns, rows).await?;
+            return Ok(Arc::default());
         }
-        let runs = self.open()?;
+        let runs = self.open(cache)?;
         let engine = Engine::new(&runs, memory, scratch, stats)?;
         engine.run(&self.sql, columns, rows).await?;
         runs.iter().try_for_each(|run| run.profile.unchanged())?;
-        Ok(())
+        Ok(runs)
     }
 
-    fn open(&self) -> Result<Arc<[Run]>, Failure> {
-        let runs = open::all(&self.runs, self.partial, &|said| match said {
+    fn open(&self, cache: Option<&Cache>) -> Result<Arc<[Run]>, Failure> {
+        let runs = open::all(&self.runs, self.partial, cache, &|said| match said {
             Said::Found(found) => found.say_newest(),
             Said::LeftOut(why) => printer::note(format_args!("left out: {why}")),
         })?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use haloscope_profile::load;
 use haloscope_report::{Error, naming, units};
-use haloscope_store::{FarPlace, FarRun, Progress, is_elsewhere};
+use haloscope_store::{Cache, FarPlace, FarRun, Indexes, Progress, is_elsewhere};
 
 use crate::failure::Failure;
 use crate::printer;
@@ -69,7 +69,7 @@ impl Found {
     }
 
     /// Opens it, once its files are here.
-    fn open(&self) -> Result<Run, Error> {
+    fn open(&self, cache: Option<&Cache>) -> Result<Run, Error> {
         let run = match self {
             Self::Here(run) => run.clone(),
             Self::Elsewhere(run) => {
@@ -82,7 +82,11 @@ impl Found {
                 })?
             }
         };
-        Ok(Run::of(self.name(), load::open(&run)?))
+        let (profile, indexes) = match cache {
+            Some(cache) => cache.open(&run)?,
+            None => (load::open(&run)?, Indexes::default()),
+        };
+        Ok(Run::of(self.name(), profile).known_by(indexes))
     }
 }
 
@@ -93,16 +97,17 @@ pub(crate) fn say_names(names: &[String], is_verbose: bool) {
     }
 }
 
-/// Finds runs and opens them.
+/// Finds runs and opens them, with what `cache` knows of their files.
 ///
 /// # Errors
 /// For a run that cannot be opened, or has files that cannot be read; where `is_partial` only if nothing is left.
 pub(crate) fn all(
     paths: &[PathBuf],
     is_partial: bool,
+    cache: Option<&Cache>,
     say: &dyn Fn(Said<'_>),
 ) -> Result<Arc<[Run]>, Failure> {
-    each(paths.iter().map(|path| Found::at(path)), is_partial, say)
+    each(paths.iter().map(|path| Found::at(path)), is_partial, cache, say)
 }
 
 /// Opens runs as they were found.
@@ -112,11 +117,12 @@ pub(crate) fn all(
 pub(crate) fn each(
     all: impl ExactSizeIterator<Item = Result<Found, Error>>,
     is_partial: bool,
+    cache: Option<&Cache>,
     say: &dyn Fn(Said<'_>),
 ) -> Result<Arc<[Run]>, Failure> {
     let (mut opened, mut failed, many) = (Vec::new(), None, all.len());
     for found in all {
-        let opening = found.and_then(|found| Ok((found.open()?, found)));
+        let opening = found.and_then(|found| Ok((found.open(cache)?, found)));
         let (run, found) = match opening {
             Ok(opened) => opened,
             Err(error) if is_partial && many > 1 => {

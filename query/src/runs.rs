@@ -8,7 +8,7 @@ use haloscope_profile::{
     Device, DeviceId, DeviceKind, Line, LineKind, MetaIdx, Plane, PlaneId, Profile, Source,
 };
 use haloscope_report::naming;
-use haloscope_store::FarCopy;
+use haloscope_store::{Cache, FarCopy, Indexes};
 use haloscope_time::nesting::walk_own;
 use haloscope_time::op_lines::holds_ops;
 use haloscope_time::steps::Steps;
@@ -31,6 +31,8 @@ pub(crate) struct Run {
     labels: Vec<OnceLock<ArrayRef>>,
     depth: Vec<OnceLock<Vec<u32>>>,
     own: Vec<OnceLock<Vec<i64>>>,
+    /// What is known of its files from before.
+    indexes: Indexes,
     /// What it is read from, where that was brought here: behind the profile, since it may go with this.
     held: Option<FarCopy>,
 }
@@ -79,6 +81,7 @@ impl Run {
             labels: empty(profile.planes.len()),
             depth: empty(profile.lines.len()),
             own: empty(profile.lines.len()),
+            indexes: Indexes::default(),
             held: None,
             profile: Arc::new(profile),
         }
@@ -107,6 +110,16 @@ impl Run {
     /// The same, read from a copy that stays as long as it.
     pub(crate) fn holding(self, copy: FarCopy) -> Self {
         Self { held: Some(copy), ..self }
+    }
+
+    /// The same, opened with what is known of its files.
+    pub(crate) fn known_by(self, indexes: Indexes) -> Self {
+        Self { indexes, ..self }
+    }
+
+    /// Keeps what was decoded of its files for the next question, as [`Cache::learn`] does.
+    pub(crate) fn learn(&self, cache: &Cache) {
+        cache.learn(&self.profile, &self.indexes);
     }
 
     /// The number of a line in its run.

@@ -38,7 +38,7 @@ impl Later {
         }
         // As they were listed for the workers. What is left out was said when those looked at it.
         let found = self.found.iter().map(|found| Ok(found.clone()));
-        let runs = open::each(found, self.is_partial, &|_| ()).map_err(|failure| match failure {
+        let runs = open::each(found, self.is_partial, None, &|_| ()).map_err(|failure| match failure {
             Failure::Core(error) => DataFusionError::External(Box::new(error)),
             other => DataFusionError::Execution(other.message().unwrap_or_default()),
         })?;

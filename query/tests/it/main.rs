@@ -12,6 +12,7 @@ mod cluster;
 mod documented;
 mod far;
 mod hostile;
+mod kept;
 mod output;
 mod pushdown;
 mod support;

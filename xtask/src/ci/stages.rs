@@ -225,12 +225,15 @@ fn all() -> Vec<Stage> {
         Stage::new("object-stores", Timed, 120, "python3 tests/remote/run.py --bin {bin} --large 100000000")
             .nightly("python3 tests/remote/run.py --bin {bin} --share 0.8")
             .needs(&["program"]),
-        Stage::new("captures", Timed, 120, "python3 tests/capture/run.py --bin {bin}").needs(&["program", "xprof-packages"]),
+        Stage::new("captures", Timed, 120, "python3 tests/capture/run.py --bin {bin}")
+            .nightly("python3 tests/capture/run.py --bin {bin} --kills 200")
+            .needs(&["program", "xprof-packages"]),
         Stage::new("oom-changes", Busy, 40, "target/peers/xprof/bin/python tests/oom/changes.py").needs(&["xprof-packages"]),
         Stage::new("runs", Timed, 120, "python3 tests/run/run.py --bin {bin} --python target/peers/xprof/bin/python")
             .needs(&["program", "xprof-packages"]),
         Stage::new("crashes", Timed, 60, "python3 tests/crash/run.py --bin {bin} --quick --kills 20")
-            .nightly("python3 tests/crash/run.py --bin {bin} --kills 200")
+            // With the captures that are killed below, ten thousand processes.
+            .nightly("python3 tests/crash/run.py --bin {bin} --kills 4900")
             .needs(&["program"]),
         // Dask, from PyPI.
         Stage::at_night("parts", Busy, 60, "python3 tests/parts/run.py --bin {bin}").needs(&["program"]),
@@ -254,7 +257,7 @@ fn all() -> Vec<Stage> {
             60,
             "python3 tests/load/run.py --bin {bin} --traces {shared}/traces --runs 6 --warm 30 --seconds 20",
         )
-        .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --seconds 60")
+        .nightly("python3 tests/load/run.py --bin {bin} --traces {shared}/traces --clients 500 --seconds 3600")
         .needs(&["program"]),
         Stage::at_night("instructions", Alone, 120, "{xtask} instructions").needs(&["program"]),
         Stage::at_night("bench", Alone, 150, "{xtask} bench --quick --binary {bin}").needs(&["program"]),

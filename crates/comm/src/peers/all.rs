@@ -233,12 +233,14 @@ impl Peers<'_> {
                 self.told(large, (known, could), all_ps, links);
                 return;
             }
-            for kind in kinds.iter().filter(|_| kinds.len() > 1) {
-                let (own, others) = of(kind);
-                if is_slow(&own, if is_one_well { SLOW_KIND } else { SLOW_ALL }, all_ps) {
-                    self.slow_all(&own, (known, could), all_ps, Some(rate_of(&others).0), links);
-                    return;
-                }
+            // Several kinds are where they go over a slow axis, and another over the other axis.
+            let from = if is_one_well { SLOW_KIND } else { SLOW_ALL };
+            let slow: BTreeSet<&str> =
+                kinds.iter().filter(|kind| is_slow(&of(kind).0, from, all_ps)).copied().collect();
+            let (own, others): (Vec<Large<'_>>, Vec<Large<'_>>) =
+                plain().partition(|one| slow.contains(one.known.kind.as_str()));
+            if !slow.is_empty() && !others.is_empty() {
+                self.slow_all(&own, (known, could), all_ps, Some(rate_of(&others).0), links);
             }
             return;
         }
@@ -348,10 +350,18 @@ impl Peers<'_> {
                 continue;
             }
             let is_asynchronous = self.asynchronous.contains(op);
-            // A hop between two of which one was captured goes over these links as well.
-            let counts = |members: &[u32]| members.len() > 1 || (is_asynchronous && one.kind == HOP);
-            for (members, own) in self.lengths.get(op).into_iter().flatten().filter(|(m, _)| counts(m)) {
+            for (members, own) in self.lengths.get(op).into_iter().flatten() {
                 let time_ps = median(own).max(1.0);
+                // Of one captured member nobody knows when the others come: what slow links add goes, and what it waits stays. A hop
+                // between two of which one was captured goes over these links as well.
+                if members.len() == 1 && !(is_asynchronous && one.kind == HOP) {
+                    let excess_ps = expected_ps * (1.0 / by_all - 1.0);
+                    let by = ((time_ps - excess_ps) / time_ps).clamp((expected_ps / time_ps).min(1.0), 1.0);
+                    if !is_asynchronous && !one.is_fused && !one.is_small(could) {
+                        links.factors.entry(op.clone()).or_default().insert(members.clone(), by);
+                    }
+                    continue;
+                }
                 // What is not far from what it should take shows no slow link: the way of a small message is known roughly.
                 if is_small && is_asynchronous && time_ps < EACH_SMALL * expected_ps {
                     continue;

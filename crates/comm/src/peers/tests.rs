@@ -469,6 +469,30 @@ fn a_collective_that_takes_longer_for_what_it_sends_than_another_waits_for_a_mem
     assert_eq!(found([170, 50], [1 << 20, 64], 16), None);
 }
 
+#[test]
+fn the_only_collective_of_its_kind_is_held_against_those_of_other_kinds() {
+    // An all-reduce of 4 MiB takes 100 us as it should; one all-gather of 1 MiB should take 20.
+    let found = |gather, members: u32| {
+        let group = (0..members).map(|d| d.to_string()).collect::<Vec<_>>().join(",");
+        let groups = format!("channel_id=1, replica_groups={{{{{group}}}}}, use_global_device_ids=true");
+        let reduce = format!("%all-reduce.1 = f32[1048576]{{0}} all-reduce(%a), {groups}");
+        let all = format!("%all-gather.1 = f32[262144]{{0}} all-gather(%a), {groups}, dimensions={{0}}");
+        let ops = [
+            OPS[0],
+            ("all-reduce.1", "all-reduce", reduce.as_str()),
+            ("all-gather.1", "all-gather", all.as_str()),
+        ];
+        let profile = in_turn(&ops, &[500, 100, gather]);
+        with(&profile, |peers| peers.slow_links(&profile).uncaptured)
+    };
+    let late = found(1000, 16).unwrap();
+    assert_eq!((late.slow.0.as_str(), told(&late.quick)), ("all-gather.1", "all-reduce.1"));
+    assert!((late.excess_share - (1000.0 - 20.0) / 1600.0).abs() < 5e-3, "{late:?}");
+    // Near misses: all were captured; its kind may be so much slower than another.
+    assert_eq!(found(1000, 8), None);
+    assert_eq!(found(120, 16), None);
+}
+
 /// Eight devices in groups of four, of which three, two and three were captured; they meet for so long, microseconds.
 fn cut_groups(meets: [i64; 3]) -> SlowLinks {
     let text = "%all-reduce.1 = f32[1048576]{0} all-reduce(%a), channel_id=1, replica_groups={{0,1,2,8},{3,4,9,10},{5,6,7,11}}, use_global_device_ids=true";
@@ -546,6 +570,48 @@ fn one_kind_may_be_slow_where_another_is_not() {
     assert!(two_kinds([80, 150]).is_empty());
     let all = two_kinds([400, 250]).all.unwrap();
     assert_eq!((all.kinds.len(), all.beside), (2, None));
+}
+
+#[test]
+fn several_kinds_may_be_slow_where_another_is_not() {
+    let found = |gather: i64| {
+        let names =
+            ["all-reduce.1", "all-reduce.2", "all-gather.1", "all-gather.2", "all-to-all.1", "all-to-all.2"];
+        let kind = |name: &'static str| name.split('.').next().unwrap();
+        let texts = names.map(|name| {
+            let groups = "replica_groups={{0,1,2,3,4,5,6,7}}, channel_id=1, use_global_device_ids=true";
+            format!("%{name} = f32[1048576]{{0}} {}(%a), {groups}, dimensions={{0}}", kind(name))
+        });
+        let mut ops = vec![OPS[0]];
+        ops.extend(names.iter().zip(&texts).map(|(name, text)| (*name, kind(name), text.as_str())));
+        let profile = in_turn(&ops, &[500, 320, 320, gather, gather, 90, 90]);
+        with(&profile, |peers| peers.slow_links(&profile).all.map(|all| all.kinds))
+    };
+    // All-reduces should take 92 us, all-gathers half of that.
+    assert_eq!(found(200).unwrap(), ["all-gather", "all-reduce"]);
+    // Near miss: all-gathers take as long as they should.
+    assert_eq!(found(50).unwrap(), ["all-reduce"]);
+}
+
+#[test]
+fn slow_links_are_those_of_groups_of_one_captured_member_too() {
+    // Pairs that meet twice for 300 us where 51 would do; of the last two one member each was captured.
+    let groups = "replica_groups={{0,1},{2,3},{4,5},{6,8},{7,9}}, channel_id=1, use_global_device_ids=true";
+    let text = |name: &str| format!("%{name} = f32[1048576]{{0}} all-reduce(%a), {groups}");
+    let texts = ["all-reduce.1", "all-reduce.2"].map(text);
+    let ops = [
+        OPS[0],
+        ("all-reduce.1", "all-reduce", texts[0].as_str()),
+        ("all-reduce.2", "all-reduce", texts[1].as_str()),
+    ];
+    let profile = in_turn(&ops, &[500, 300, 300]);
+    with(&profile, |peers| {
+        let links = peers.slow_links(&profile);
+        assert!(links.all.is_some(), "{links:?}");
+        assert!(links.factors.values().all(|groups| groups.len() == 5), "{links:?}");
+        let gain = peers.gain(&[Change::Links(&links)]);
+        assert!((gain.saved_share - 2.0 * (300.0 - 51.0) / 1100.0).abs() < 0.02, "{gain:?}");
+    });
 }
 
 /// Eight devices as two by four that meet in these collectives: kind, whether along the four, so many 32-bit numbers, so many microseconds.

@@ -61,6 +61,8 @@ const CARRIES: f64 = USUAL_ALL / 0.6;
 /// ... and others that send no more than twice as much wait, if they take [`UNLIKE`] times as long for what they send. Where none is seen to
 /// be, one waits that takes so many times as long for what it sends as a large one.
 const SEVERAL: f64 = 4.0;
+/// Where the large one is of another kind, which may be slow for itself, so many times: more than a kind is slower than another.
+const SEVERAL_OF_KINDS: f64 = 16.0;
 /// What these take beyond it is this share of the steps' time at least.
 const DUE_SHARE: f64 = 0.025;
 /// What it takes beyond that is more than the way from chip to chip differs by, picoseconds.
@@ -196,7 +198,7 @@ impl<'k> Messages<'k> {
 
     /// Which take unlike times for what they send, whether or not another sends the same: of synchronous ones of one kind, axis and group
     /// one takes what it should, and others, which send no more than twice as much, take far longer; or one takes several times as long
-    /// for what it sends as the large one that is nearest to what it should take.
+    /// for what it sends as the large one that is nearest to what it should take, or many times as long as one of another kind.
     fn unlike_for_their_bytes(&self) -> Unlike<'_, 'k> {
         let mut kinds: BTreeMap<(&str, &str, u64, &[u32]), Vec<Due<'_, 'k>>> = BTreeMap::new();
         for (&((kind, axis, members, moved), group), all) in &self.same {
@@ -207,20 +209,33 @@ impl<'k> Messages<'k> {
             });
             kinds.entry((kind, axis, members, group)).or_default().extend(due);
         }
+        let ratio_of = |a: &&Due<'_, 'k>, b: &&Due<'_, 'k>| a.ratio().total_cmp(&b.ratio());
+        let mut large_of_axes: BTreeMap<(&str, u64, &[u32]), Due<'_, 'k>> = BTreeMap::new();
+        for (&(_, axis, members, group), all) in &kinds {
+            let own = all.iter().filter(|one| one.taken.is_large).min_by(ratio_of);
+            let known = large_of_axes.get(&(axis, members, group));
+            if let Some(least) = own.into_iter().chain(known).min_by(ratio_of).copied() {
+                large_of_axes.insert((axis, members, group), least);
+            }
+        }
         let mut excess = BTreeMap::<&[u32], f64>::new();
         let mut beyond = BTreeMap::<&[u32], f64>::new();
         let mut slower = Vec::new();
         let mut worst: Option<(f64, Told, Told)> = None;
-        for (&(.., group), all) in &kinds {
+        for (&(_, axis, members, group), all) in &kinds {
             let least = |takes: &dyn Fn(&Due<'_, 'k>) -> bool| {
                 let those = all.iter().filter(|one| takes(one));
-                those.min_by(|a, b| a.ratio().total_cmp(&b.ratio())).copied()
+                those.min_by(ratio_of).copied()
             };
             let large = least(&|one| one.taken.is_large);
+            let of_another = large_of_axes.get(&(axis, members, group)).copied();
             let against = |one: &Due<'_, 'k>| {
                 let carries = least(&|other| 2 * other.moved >= one.moved && other.ratio() <= CARRIES)
                     .filter(|quick| one.is_beyond(quick.ratio().max(1.0), UNLIKE));
-                carries.or_else(|| large.filter(|large| one.is_beyond(large.ratio().max(1.0), SEVERAL)))
+                let several = |large: &Due<'_, 'k>, times: f64| one.is_beyond(large.ratio().max(1.0), times);
+                carries
+                    .or_else(|| large.filter(|large| several(large, SEVERAL)))
+                    .or_else(|| of_another.filter(|large| several(large, SEVERAL_OF_KINDS)))
             };
             let found: Vec<(&Due<'_, 'k>, Due<'_, 'k>)> =
                 all.iter().filter_map(|one| Some((one, against(one)?))).collect();

@@ -1,5 +1,7 @@
 //! Whether all ops that one limit binds are as slow as each other: then it is not the ops, but what they have in common.
 
+use std::collections::BTreeSet;
+
 use haloscope_hlo::{ElementType, Matmul};
 use haloscope_profile::chips;
 use haloscope_time::account::Class;
@@ -63,6 +65,11 @@ const FEWEST_UNSURE: usize = 6;
 /// So few will do where they agree closely, and some are sure.
 const FEWEST_CLOSE: usize = 3;
 const AGREE_CLOSELY: f64 = 0.02;
+/// Products of shorter sides reach less of the peak by themselves, and each shape another part of it: so many, of so many shapes, that reach
+/// the same have it from what they share. Nearly all of their time must agree closely.
+const FEWEST_SHORT: usize = 8;
+const FEWEST_SHAPES: usize = 4;
+const MOST_SHORT: f64 = 0.9;
 /// They need this share of the active window together.
 const WORTH: f64 = 0.03;
 /// An execution shorter than this, picoseconds, is mostly its start.
@@ -82,6 +89,8 @@ const BEST: f64 = 0.15;
 /// A product whose sides are at least this long fills the matrix unit well. Of a convolution, done as one product of patches and
 /// kernels, the patches and what is summed over have to be so long, and its features whole matrix units.
 const LARGE: u64 = 1024;
+/// A product with shorter sides may have nothing but its shape to thank for what it reaches.
+const SHORT: u64 = 512;
 /// A convolution whose features are no whole matrix units is judged by what it can fill ([`Fill`]), from this part of a unit on, and where
 /// what is summed over is so many units long.
 const FEATURES: f64 = 0.5;
@@ -91,9 +100,21 @@ const SUMMED: u64 = 4;
 struct One {
     reached: f64,
     time_ps: f64,
-    /// Whether what was counted of it is what it does, and what limits it alone.
-    is_sure: bool,
+    trust: Trust,
     fill: Fill,
+    /// The sides of the product that it is; 0 of what is none.
+    shape: (u64, u64, u64),
+}
+
+/// How far what an op reaches tells what it could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// What was counted of it is what it does, and what limits it alone.
+    Sure,
+    /// It need not be.
+    Unsure,
+    /// Its sides are short: it tells by how closely others of other shapes agree with it.
+    Short,
 }
 
 impl<'p> Evidence<'p> {
@@ -109,17 +130,40 @@ impl<'p> Evidence<'p> {
 
     /// What ops reach that clearly nothing but this limit binds. Of the bytes of slices and of updates in place it is not sure
     /// that all are moved: such ops are looked at where there are too few others, and have to be more; so are products that sum over less
-    /// than 2048. Convolutions whose features are no whole matrix units are looked at where there are too few others.
+    /// than 2048. Convolutions whose features are no whole matrix units are looked at where there are too few others, and products of
+    /// shorter sides last.
     pub(crate) fn reached(&self, roof: Roof) -> Reached {
         let all: Vec<One> = self.bound().filter_map(|(op, limits)| self.one(op, &limits, roof)).collect();
-        let sure = all.iter().filter(|one| one.is_sure && one.fill == Fill::WHOLE);
-        match self.alike(sure, FEWEST, roof) {
-            Reached::Few(_) => {
-                let fewest = if all.iter().all(|one| one.is_sure) { FEWEST } else { FEWEST_UNSURE };
-                self.alike(all.iter(), fewest, roof)
-            }
+        let whole = || all.iter().filter(|one| one.trust != Trust::Short);
+        let sure = whole().filter(|one| one.trust == Trust::Sure && one.fill == Fill::WHOLE);
+        if let told @ (Reached::Alike(_) | Reached::Mixed(_)) = self.alike(sure, FEWEST, roof) {
+            return told;
+        }
+        let fewest = if whole().all(|one| one.trust == Trust::Sure) { FEWEST } else { FEWEST_UNSURE };
+        match self.alike(whole(), fewest, roof) {
+            Reached::Few(seen) => self.closely_alike(&all, roof).unwrap_or(Reached::Few(seen)),
             told => told,
         }
+    }
+
+    /// What products of any sides reach, where these of many shapes do nearly the same.
+    fn closely_alike(&self, all: &[One], roof: Roof) -> Option<Reached> {
+        let products = || all.iter().filter(|one| one.shape != (0, 0, 0));
+        let shapes: BTreeSet<(u64, u64, u64)> = products().map(|one| one.shape).collect();
+        if shapes.len() < FEWEST_SHAPES {
+            return None;
+        }
+        let told = self.alike(products(), FEWEST_SHORT, roof);
+        let uniform = match &told {
+            Reached::Alike(uniform) => uniform,
+            Reached::Mixed(_) if self.products_are_usual() => return Some(told),
+            _ => return None,
+        };
+        let time = |is_meant: &dyn Fn(&One) -> bool| -> f64 {
+            products().filter(|one| is_meant(one)).map(|one| one.time_ps).sum()
+        };
+        let close = time(&|one| (one.reached / uniform.reached - 1.0).abs() <= AGREE_CLOSELY);
+        (close >= MOST_SHORT * time(&|_| true)).then_some(told)
     }
 
     fn alike<'o>(&self, all: impl Iterator<Item = &'o One>, fewest: usize, roof: Roof) -> Reached {
@@ -129,7 +173,8 @@ impl<'p> Evidence<'p> {
         let seen = format!("{} that clearly {} limits", counted(all.len() as u64, "op"), roof.words());
         let reached = || all.iter().map(|one| one.reached);
         let (least, most) = (reached().fold(f64::INFINITY, f64::min), reached().fold(0.0, f64::max));
-        let is_close = most <= least * (1.0 + AGREE_CLOSELY) && all.iter().any(|one| one.is_sure);
+        let is_close =
+            most <= least * (1.0 + AGREE_CLOSELY) && all.iter().any(|one| one.trust == Trust::Sure);
         let fewest = if is_close { FEWEST_CLOSE } else { fewest };
         if all.len() < fewest || share < WORTH {
             return Reached::Few(seen);
@@ -216,18 +261,19 @@ impl<'p> Evidence<'p> {
         if !is_long || own <= 0.0 || !is_clear {
             return None;
         }
-        let (fill, is_sure) = match roof {
+        let (fill, trust, shape) = match roof {
             Roof::Hbm => {
                 let streams = op.hbm_bytes.unwrap_or(0.0) / runs >= STREAMS_BYTES;
                 let is_meant = streams && !is_irregular(&op.meta.category);
-                (is_meant.then_some(Fill::WHOLE)?, !self.slices_or_is_called_so(op))
+                let trust = if self.slices_or_is_called_so(op) { Trust::Unsure } else { Trust::Sure };
+                (is_meant.then_some(Fill::WHOLE)?, trust, (0, 0, 0))
             }
             Roof::Matrix => self.fill_of_large(op)?,
             _ => return None,
         };
         // More than all of a limit says that what was counted is wrong.
         let reached = own / time_ps;
-        (reached <= MOST_OF_PEAK).then_some(One { reached, time_ps, is_sure, fill })
+        (reached <= MOST_OF_PEAK).then_some(One { reached, time_ps, trust, fill, shape })
     }
 
     fn slices_or_is_called_so(&self, op: &Op<'_>) -> bool {
@@ -235,9 +281,9 @@ impl<'p> Evidence<'p> {
     }
 
     /// How far an op fills the matrix unit that is one product of 16-bit operands or narrower whose sides are long, or a convolution that
-    /// can be done as such a one, and whether that is sure; `None` of others. Its FLOPs are known; how far it can fill the unit has
-    /// bounds. A product that is summed over little more than a side writes its result more often for what it computes.
-    fn fill_of_large(&self, op: &Op<'_>) -> Option<(Fill, bool)> {
+    /// can be done as such a one, whether that is sure, and the sides of a product; `None` of others. Its FLOPs are known; how far it can
+    /// fill the unit has bounds. A product that is summed over little more than a side writes its result more often for what it computes.
+    fn fill_of_large(&self, op: &Op<'_>) -> Option<(Fill, Trust, (u64, u64, u64))> {
         let is_narrow = |lhs: ElementType, rhs: ElementType| {
             [lhs, rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16))
         };
@@ -246,15 +292,21 @@ impl<'p> Evidence<'p> {
         }
         let products = self.products(op);
         let is_large = |edge: u64| edge >= LARGE;
-        if !products.is_empty() {
-            let is_meant = products.iter().all(|one| {
-                is_narrow(one.lhs, one.rhs) && is_large(one.m) && is_large(one.n) && is_large(one.k)
-            });
-            let is_sure = products.iter().all(|one| is_large(one.k / 2));
-            return is_meant.then_some((Fill::WHOLE, is_sure));
-        }
         let device = self.selection.devices.first()?;
         let edge = chips::tpu(&device.type_name)?.matrix_edge;
+        if let Some(first) = products.first() {
+            let sides = || products.iter().flat_map(|one| [one.m, one.n, one.k]);
+            let is_whole = |side: u64| is_large(side) || (side >= SHORT && side.is_multiple_of(edge));
+            if !products.iter().all(|one| is_narrow(one.lhs, one.rhs)) {
+                return None;
+            }
+            let trust = match () {
+                () if !sides().all(is_large) => sides().all(is_whole).then_some(Trust::Short)?,
+                () if products.iter().all(|one| is_large(one.k / 2)) => Trust::Sure,
+                () => Trust::Unsure,
+            };
+            return Some((Fill::WHOLE, trust, (first.m, first.n, first.k)));
+        }
         let fill = |one: &Matmul| {
             if !is_narrow(one.lhs, one.rhs) || !is_large(one.m) {
                 return None;
@@ -268,6 +320,6 @@ impl<'p> Evidence<'p> {
             is_meant.then_some(Fill { least: features * summed, most: summed })
         };
         let fills: Option<Vec<Fill>> = self.convolutions(op).iter().map(fill).collect();
-        Some((fills?.into_iter().reduce(Fill::and)?, true))
+        Some((fills?.into_iter().reduce(Fill::and)?, Trust::Sure, (0, 0, 0)))
     }
 }

@@ -297,6 +297,69 @@ mod tests {
         assert_eq!(found(6, 1000, 350).verdict, Verdict::Unknown);
     }
 
+    /// Products of 8192 x K by K x N in bfloat16, each at this share of a v5e's peak.
+    fn shapes(all: &[(u64, u64, f64)]) -> Vec<Made> {
+        let mut tpu = Made::tpu(0);
+        let mut text = "HloModule m\n\nENTRY e {\n".to_owned();
+        let mut ops = Vec::new();
+        let names: Vec<String> = (0..all.len()).map(|n| format!("d.{n}")).collect();
+        let mut at = 0;
+        for (n, ((k, columns, share), name)) in all.iter().zip(&names).enumerate() {
+            let flops = 2.0 * 8192.0 * (*k * *columns) as f64;
+            tpu.op(
+                name,
+                "convolution",
+                "",
+                &[("flops", Value::Double(flops)), ("bytes_accessed", Value::Double(1e6))],
+            );
+            text.push_str(&format!(
+                "  p{n} = bf16[8192,{k}]{{1,0}} parameter({})\n  q{n} = bf16[{k},{columns}]{{1,0}} parameter({})\n",
+                2 * n,
+                2 * n + 1
+            ));
+            let root = if n + 1 == all.len() { "ROOT " } else { "" };
+            text.push_str(&format!("  {root}{name} = f32[8192,{columns}]{{1,0}} dot(p{n}, q{n}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"));
+            let length = (flops / 197e12 / share * 1e12) as i64;
+            ops.push((name.as_str(), "", at, length));
+            at += length;
+        }
+        text.push_str("}\n");
+        tpu.programs(&[("jit_step(7)", 0, at)]);
+        tpu.ops(&ops);
+        vec![tpu, Made::program(&text)]
+    }
+
+    #[test]
+    fn products_of_short_sides_tell_where_many_shapes_reach_the_same() {
+        let sides = [
+            (768, 768),
+            (768, 3072),
+            (3072, 768),
+            (512, 768),
+            (768, 512),
+            (768, 1536),
+            (1536, 768),
+            (640, 768),
+        ];
+        let found = |count: usize, share: fn(usize) -> f64| {
+            let all: Vec<_> = sides
+                .iter()
+                .take(count)
+                .enumerate()
+                .map(|(n, (k, columns))| (*k, *columns, share(n)))
+                .collect();
+            check(&super::COMPUTE, shapes(&all))
+        };
+        let eight = found(8, |_| 0.5);
+        assert_eq!(eight.verdict, Verdict::Found, "{eight:?}");
+        assert!((eight.findings[0].speedup.unwrap() - 0.95 / 0.5).abs() < 0.02, "{eight:?}");
+        assert_eq!(found(8, |_| 0.9).verdict, Verdict::Clear);
+        // Near misses: seven; each as good as its shape lets it be; one shape only.
+        assert_eq!(found(7, |_| 0.5).verdict, Verdict::Unknown);
+        assert_eq!(found(8, |n| 0.46 + 0.01 * n as f64).verdict, Verdict::Unknown);
+        assert_eq!(check(&super::COMPUTE, shapes(&[(768, 768, 0.5); 8])).verdict, Verdict::Unknown);
+    }
+
     #[test]
     fn a_chip_is_not_slow_where_some_products_reach_what_is_usual() {
         let with = |well: i64, us: i64| {

@@ -8,6 +8,8 @@ use haloscope_comm::hosts::late::Late;
 use haloscope_comm::pattern::Pattern;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::account::Class;
+use haloscope_time::stats::quantile;
 
 pub(super) static RULE: Rule = Rule {
     id: "late_host",
@@ -53,9 +55,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             late_words(evidence.profile, late)
         ));
     }
-    let whole = steps_longer(evidence, late).filter(|whole| *whole > cost.saved);
+    let unseen = unseen(evidence, late);
+    let longer = unseen.as_ref().map(|unseen| unseen.whole).or_else(|| steps_longer(evidence, late));
+    let whole = longer.filter(|whole| *whole > cost.saved);
     let common = waits_of_all(evidence, late);
     let saved = (whole.unwrap_or(cost.saved) + common).min(1.0);
+    let unseen_share = unseen.as_ref().map_or(0.0, |unseen| unseen.share);
     let instead = evidence.instead(measured, late);
     let doing = instead.as_ref().map_or_else(
         || "; the launching thread recorded no event that fills half of that time".to_owned(),
@@ -81,11 +86,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         id: RULE.id,
         claim: said.clone(),
         evidence: format!(
-            "late in {} of {} steps: {}{doing}{}{}",
+            "late in {} of {} steps: {}{doing}{}{}{}",
             late.steps.len(),
             late.of_steps,
             late.hosts(evidence.profile),
             all_words(common),
+            unseen.as_ref().map_or_else(String::new, Unseen::words),
             evidence.last_words()
         ),
         saved: Some(saved),
@@ -101,9 +107,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         status: Status::Estimated,
         links: std::iter::once(Link::to("hosts").table("steps")).chain(first).collect(),
     };
-    let mut finding = finding.into_finding(evidence).explaining("exposed_communication", cost.communication);
+    let mut finding = finding
+        .into_finding(evidence)
+        .explaining("exposed_communication", cost.communication + unseen_share)
+        .explaining("late_members", unseen_share);
     // The late devices idle meanwhile, a mean over all devices.
-    let idle = (saved - cost.communication - common).max(0.0);
+    let idle = (saved - cost.communication - unseen_share - common).max(0.0);
     let is_of_all = evidence.is_late_for_input() && 2.0 * idle < evidence.share_of(&evidence.host().input);
     for rule in ["input_bound", "host_bound", "idle_inside"] {
         // Where all hosts wait for input, that is why one is late, and not the other way around.
@@ -183,6 +192,60 @@ fn steps_longer(evidence: &Evidence<'_>, late: &Late) -> Option<f64> {
     let extra = series.mean_of(&members) - series.mean_of(&others);
     (late.mean_ps() >= MOST * extra)
         .then(|| evidence.share_of_steps_ps(extra.max(0.0) * members.len() as f64))
+}
+
+/// Of what a step takes longer than a quiet one so much must be collectives, for it to be a wait for somebody.
+const IN_COLLECTIVES: f64 = 0.7;
+
+/// Steps in which all wait in collectives as long as where one is late, and nobody who can be seen is: for a host that was not captured,
+/// or for one that began the first step late, which no idle time before it shows.
+struct Unseen {
+    /// How many.
+    steps: usize,
+    /// What they take longer than quiet steps, a share of the active window.
+    share: f64,
+    /// The same with the steps in which one is late.
+    whole: f64,
+}
+
+impl Unseen {
+    fn words(&self) -> String {
+        format!(
+            "; in {} further {} all wait as long in collectives for one whose beginning is not in the profile ({} of the active window)",
+            self.steps,
+            if self.steps == 1 { "step" } else { "steps" },
+            units::share(self.share)
+        )
+    }
+}
+
+/// Where somebody is late in some steps without a rule: the other steps that are as much longer, in collectives. Which steps are quiet
+/// is told by the quickest quarter of the others.
+fn unseen(evidence: &Evidence<'_>, late: &Late) -> Option<Unseen> {
+    let series = evidence
+        .series()
+        .filter(|series| series.programs == 1 && matches!(late.pattern, Pattern::Some(..)))?;
+    let is_late = |at: &usize| late.steps.iter().any(|one| one.step == series.number(*at));
+    let (members, others): (Vec<usize>, Vec<usize>) = (0..series.steps.len()).partition(is_late);
+    let mut times: Vec<f64> = others.iter().map(|at| series.mean_of(&[*at])).collect();
+    times.sort_by(f64::total_cmp);
+    let bound = quantile(&times, 0.25) + MOST * late.mean_ps();
+    let (long, quiet): (Vec<usize>, Vec<usize>) =
+        others.iter().partition(|at| series.mean_of(&[**at]) > bound);
+    if quiet.len() < BESIDE {
+        return None;
+    }
+    let usual = series.mean_of(&quiet);
+    let excess_ps = |at: &usize| {
+        let excess = series.mean_of(&[*at]) - usual;
+        let growth = series.growth(&[*at], &quiet, evidence.accounts());
+        (growth.classes[Class::Communication as usize] >= IN_COLLECTIVES * excess).then_some(excess)
+    };
+    let waits: Vec<f64> = long.iter().filter_map(excess_ps).collect();
+    let share = evidence.share_of_steps_ps(waits.iter().sum());
+    let own = (series.mean_of(&members) - usual).max(0.0) * members.len() as f64;
+    let whole = share + evidence.share_of_steps_ps(own);
+    (share > 0.0).then_some(Unseen { steps: waits.len(), share, whole })
 }
 
 #[cfg(test)]
@@ -348,6 +411,37 @@ mod tests {
         // Near miss: of 900 us that they are longer lateness is a third.
         let found = finding(1900);
         assert!((found.speedup.unwrap() - 1.0 / (1.0 - 300.0 / 2900.0)).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn steps_in_which_all_wait_for_somebody_who_is_not_seen_go_with_the_others() {
+        // a is late in step 1, b in step 4, by 300 us; in step 6 nobody is, and it is longer by so much.
+        let finding = |longer: i64| {
+            let length = move |i: i64| match i {
+                1 | 4 => 1300,
+                6 => 1000 + longer,
+                _ => 1000,
+            };
+            let late = |step: i64| move |i: i64| if i == step { 310 } else { 10 };
+            let hosts = vec![
+                ("a", host_in(late(1), length)),
+                ("b", host_in(late(4), length)),
+                ("c", host_in(|_| 10, length)),
+            ];
+            check_hosts(&super::RULE, hosts).findings.remove(0)
+        };
+        let found = finding(300);
+        assert!((found.speedup.unwrap() - 8900.0 / 8000.0).abs() < 0.005, "{found:?}");
+        assert!(
+            found.evidence.contains("in 1 further step all wait as long in collectives"),
+            "{}",
+            found.evidence
+        );
+        assert!(found.explains.iter().any(|explained| explained.rule == "late_members"), "{found:?}");
+        // Near miss: it is a third as much longer.
+        let found = finding(100);
+        assert!((found.speedup.unwrap() - 8700.0 / 8100.0).abs() < 0.005, "{found:?}");
+        assert!(!found.evidence.contains("further step"), "{}", found.evidence);
     }
 
     #[test]

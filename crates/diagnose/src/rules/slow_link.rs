@@ -164,14 +164,16 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
             ),
         );
     }
-    let claim = match (all.beside, all.kinds.first()) {
-        (Some(beside), Some(kind)) => format!(
-            "Collectives of one kind are slow: large {kind} ops carry {}, {} of what they can over the two links of an axis, others {}; 80% to 95% is usual",
+    let claim = match all.beside.filter(|_| !all.kinds.is_empty()) {
+        Some(beside) => format!(
+            "Collectives of {} are slow: large {} ops carry {}, {} of what they can over the two links of an axis, others {}; 80% to 95% is usual",
+            if all.kinds.len() == 1 { "one kind".to_owned() } else { format!("{} kinds", all.kinds.len()) },
+            all.kinds.join(", "),
             rate(all.rate),
             units::share(all.rate / all.could),
             rate(beside)
         ),
-        _ => format!(
+        None => format!(
             "Collectives are slow on all links: large ones carry {}, {} of what the two links of an axis can; 80% to 95% is usual",
             rate(all.rate),
             units::share(all.rate / all.could)
