@@ -215,7 +215,7 @@ impl<'p> Evidence<'p> {
     fn products_are_usual(&self) -> bool {
         let Some(usual) = self.usual(Roof::Matrix) else { return false };
         let well = self.bound().filter_map(|(op, limits)| {
-            let (own, time_ps) = (limits.of(Roof::Matrix), op.self_ps as f64);
+            let (own, time_ps) = (limits.of(Roof::Matrix), self.even_ps(op));
             let is_long = time_ps / op.occurrences.max(1) as f64 >= SHORTEST_PS;
             (is_long && (usual.low * time_ps..=MOST_OF_PEAK * time_ps).contains(&own)).then_some(time_ps)
         });
@@ -229,6 +229,22 @@ impl<'p> Evidence<'p> {
             Reached::Alike(uniform) => Some(uniform.reached),
             _ => None,
         }
+    }
+
+    /// The part of what is usual at least that this run's memory carries: 1 where nothing says that it is slow.
+    pub(crate) fn memory_of_usual(&self) -> f64 {
+        let usual = self.memory_rate().zip(self.usual(Roof::Hbm));
+        usual.map_or(1.0, |(rate, usual)| (rate / usual.low).min(1.0))
+    }
+
+    /// The time of an op if devices that are slow by themselves worked as the others do, picoseconds summed over devices: `straggler` has
+    /// what these take longer.
+    pub(crate) fn even_ps(&self, op: &Op<'_>) -> f64 {
+        let slow = self.measured().ok().and_then(|measured| Some((measured.slow()?, measured.devices.len())));
+        let longer = slow.map_or(1.0, |(slow, devices)| {
+            1.0 + (slow.factor - 1.0).max(0.0) * slow.members.len() as f64 / devices.max(1) as f64
+        });
+        op.self_ps as f64 / longer
     }
 
     /// The ops that compute or copy and whose limits are known, with these.
@@ -245,7 +261,7 @@ impl<'p> Evidence<'p> {
     fn one(&self, op: &Op<'_>, limits: &Limits, roof: Roof) -> Option<One> {
         let own = limits.of(roof);
         let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
-        let time_ps = op.self_ps as f64;
+        let time_ps = self.even_ps(op);
         let is_near = |other: Roof| {
             let limit = limits.of(other);
             if !matches!(other, Roof::Matrix | Roof::Hbm) {

@@ -71,8 +71,10 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     let memory = evidence.memory_rate().or_else(|| Some(evidence.usual(Roof::Hbm)?.high)).unwrap_or(1.0);
     let matrix = evidence.usual(Roof::Matrix).map_or(1.0, |usual| usual.high);
     let rates = Rates { reached, high: usual.high, memory, matrix };
-    let held: Vec<(&Op<'_>, f64)> =
-        evidence.bound().filter_map(|(op, limits)| Some((op, saved_ps(op, &limits, roof, rates)?))).collect();
+    let held: Vec<(&Op<'_>, f64)> = evidence
+        .bound()
+        .filter_map(|(op, limits)| Some((op, saved_ps(evidence.even_ps(op), &limits, roof, rates)?)))
+        .collect();
     let saved = evidence.of_active(held.iter().map(|(_, saved)| saved).sum());
     let Some((first, _)) = held.first().filter(|_| BELOW_USUAL.grade(reached / usual.low) != Grade::Good)
     else {
@@ -122,12 +124,11 @@ struct Rates {
     matrix: f64,
 }
 
-/// What an op would take less if this limit let it run at `high` of the peak and not at `reached`; `None` where it is not this
-/// limit that holds it up. A product that memory limits, and that is slower than it by as much as the others are slower than
+/// What an op of so long would take less if this limit let it run at `high` of the peak and not at `reached`; `None` where it is not
+/// this limit that holds it up. A product that memory limits, and that is slower than it by as much as the others are slower than
 /// usual, is held up by the same.
-fn saved_ps(op: &Op<'_>, limits: &Limits, roof: Roof, rates: Rates) -> Option<f64> {
+fn saved_ps(time_ps: f64, limits: &Limits, roof: Roof, rates: Rates) -> Option<f64> {
     let Rates { reached, high, .. } = rates;
-    let time_ps = op.self_ps as f64;
     let holds = |now_ps: f64| (HOLDS.0 * time_ps..=HOLDS.1 * time_ps).contains(&now_ps);
     let others = [Roof::Matrix, Roof::Vector, Roof::Hbm, Roof::Vmem, Roof::Exp];
     let next = |memory: f64| {
@@ -175,7 +176,7 @@ mod tests {
     use haloscope_xspace::write::Value;
 
     use crate::rule::Verdict;
-    use crate::tests::{MS, Made, US, check};
+    use crate::tests::{MS, Made, US, check, check_hosts};
 
     /// Ops that move 0.819 GB each, a millisecond at all of a v5e's bandwidth, and take so many microseconds.
     fn streams(lengths: &[i64], category: &str) -> Made {
@@ -234,6 +235,36 @@ mod tests {
         let three =
             |last: i64| check(&super::MEMORY, vec![streams(&[2000, 2010, last], "loop fusion")]).verdict;
         assert_eq!((three(2020), three(2100)), (Verdict::Found, Verdict::Unknown));
+    }
+
+    /// A host in whose eight steps four ops move 0.819 GB each, in so many microseconds, and then wait for the others.
+    fn streaming_host(length: i64) -> Vec<Made> {
+        let (step, mut tpu) = (10_000 * US, Made::tpu(0));
+        let stats = [("flops", Value::Double(1e6)), ("bytes_accessed", Value::Double(0.819e9))];
+        let names = ["fusion.1", "fusion.2", "fusion.3", "fusion.4"];
+        names.iter().for_each(|name| tpu.op(name, "loop fusion", "", &stats));
+        let starts = || (0..8).map(|i| i * step);
+        tpu.steps(&starts().enumerate().map(|(i, at)| (i as i64, at, step)).collect::<Vec<_>>());
+        tpu.programs(&starts().map(|at| ("jit_step(7)", at, step)).collect::<Vec<_>>());
+        let mut ops = Vec::new();
+        for at in starts() {
+            ops.extend((0..).zip(names).map(|(n, name)| (name, "", at + n * length * US, length * US)));
+            ops.push(("all-reduce.1", "all-reduce", at + 4 * length * US, step - 4 * length * US));
+        }
+        tpu.ops(&ops);
+        vec![tpu]
+    }
+
+    #[test]
+    fn memory_is_not_slow_for_a_device_that_is_slow_by_itself() {
+        let found = |lengths: [i64; 3]| {
+            let hosts = ["a", "b", "c"].into_iter().zip(lengths.map(streaming_host)).collect();
+            check_hosts(&super::MEMORY, hosts).verdict
+        };
+        // 86% of the bandwidth on two of three, half of that on the third: 65% over all.
+        assert_eq!(found([1160, 1160, 2320]), Verdict::Clear);
+        // Near miss: the others are slow too.
+        assert_eq!(found([1800, 1800, 2400]), Verdict::Found);
     }
 
     #[test]

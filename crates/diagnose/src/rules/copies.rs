@@ -30,9 +30,9 @@ pub(super) fn group<'e, 'p>(
 /// of it, whatever went wrong in this one.
 const FAULT: f64 = 0.25;
 
-/// Where a finding of so large a share of the active window stands.
-pub(super) fn standing(share: f64) -> Standing {
-    if share >= FAULT { Standing::Cause } else { Standing::Cost }
+/// Where a finding of so large a share of the active window stands. Of what slow memory adds to copies these are not to blame.
+pub(super) fn standing(evidence: &Evidence<'_>, share: f64) -> Standing {
+    if share * evidence.memory_of_usual() >= FAULT { Standing::Cause } else { Standing::Cost }
 }
 
 /// The share of the active window in copies whose program the profile does not hold.

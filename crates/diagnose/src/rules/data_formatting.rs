@@ -42,7 +42,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if DATA_FORMATTING.grade(rest.share) == Grade::Good {
         return Outcome::clear(said);
     }
-    Outcome::found(said, vec![finding(evidence, &rest)]).standing(standing(rest.share))
+    Outcome::found(said, vec![finding(evidence, &rest)]).standing(standing(evidence, rest.share))
 }
 
 fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::Finding {
@@ -92,6 +92,7 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::F
 mod tests {
     use crate::rule::{Standing, Verdict};
     use crate::tests::{Made, US, check};
+    use haloscope_xspace::write::Value;
 
     fn run(copies: i64) -> Made {
         let mut tpu = Made::tpu(0);
@@ -121,6 +122,26 @@ mod tests {
         let found = check(&super::RULE, vec![gpu]);
         assert!(found.findings[0].claim.starts_with("Copies and changes of layout take 60.0%"), "{found:?}");
         assert_eq!(found.standing, Some(Standing::Cause));
+    }
+
+    #[test]
+    fn what_slow_memory_adds_to_copies_is_not_their_fault() {
+        // Five ops that move 0.819 GB each, so many microseconds long, and 30% of the time in a copy.
+        let standing = |length: i64| {
+            let mut tpu = Made::tpu(0);
+            let stats = [("flops", Value::Double(1e6)), ("bytes_accessed", Value::Double(0.819e9))];
+            let names: Vec<String> = (1..=5).map(|n| format!("fusion.{n}")).collect();
+            names.iter().for_each(|name| tpu.op(name, "loop fusion", "", &stats));
+            let at = |n: i64| n * length * US;
+            let mut ops: Vec<_> =
+                (0..).zip(&names).map(|(n, name)| (name.as_str(), "", at(n), length * US)).collect();
+            ops.push(("copy.1", "data formatting", at(5), at(5) * 3 / 7));
+            tpu.programs(&[("jit_step(7)", 0, at(5) * 10 / 7)]);
+            tpu.ops(&ops);
+            check(&super::RULE, vec![tpu]).standing
+        };
+        // At 86% of the bandwidth, and at half of it.
+        assert_eq!((standing(1160), standing(2000)), (Some(Standing::Cause), Some(Standing::Cost)));
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             evidence.timeline_of(first.op),
         ],
     };
-    Outcome::found(said, vec![finding.into_finding(evidence)]).standing(standing(own.share))
+    Outcome::found(said, vec![finding.into_finding(evidence)]).standing(standing(evidence, own.share))
 }
 
 #[cfg(test)]
