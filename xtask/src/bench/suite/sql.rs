@@ -127,7 +127,8 @@ impl Suite {
         } else {
             Ok(())
         };
-        for asked in questions(middle) {
+        let asked = questions(middle);
+        for asked in &asked {
             self.tell(&format!("{}: {}", subject.name, asked.what));
             let costs = (0..self.preset.runs)
                 .map(|_| process::measure_within(&run(&[&asked.ours])?, self.limits(), None))
@@ -141,6 +142,27 @@ impl Suite {
             });
         }
         drop(fs::remove_file(parquet));
+        self.in_sql_again(query, subject, &asked, part)
+    }
+
+    /// The same with the columns that questions before have kept: those of the second one about a run.
+    fn in_sql_again(&self, query: &Path, subject: &Subject, all: &[Asked], part: &mut Part) -> Result<()> {
+        let cache = fresh_cache("sql")?;
+        let ask = |sql: &str| {
+            let mut command = Command::new(query);
+            command.arg(&subject.folder).arg(sql).envs(environment(&cache));
+            process::measure_within(&command, self.limits(), None)
+        };
+        let (group_by, few) = (&questions(None)[1].ours, self.preset.runs);
+        let kept = (0..2).try_for_each(|_| ask(group_by).map(drop));
+        for asked in all {
+            self.tell(&format!("{}: {}, again", subject.name, asked.what));
+            let figure = Figure::new(&subject.name, asked.what, OURS, "indexed");
+            part.figures.push(match &kept {
+                Ok(()) => figure.costs((0..few).map(|_| ask(&asked.ours)).collect()),
+                Err(error) => figure.note(format!("nothing was kept: {error:#}")),
+            });
+        }
         Ok(())
     }
 
