@@ -129,6 +129,11 @@ MODELS |= {
     "lstm4": own("lstm", "v5e:2x2", layers=2, d=1024, vocab=16000, batch=128, seq=192, dp=4),
     "pipe8": own("pipeline", "v5e:2x4", d=1024, ff=4096, per_stage=2, stages=8, micro=8, mbatch=4, seq=512, vocab=16000, heads=8),
 }
+# Two towers of 768 features whose only gather all wait in; experts that choose, whose collectives go along three sets of groups.
+MODELS |= {
+    "clip16": own("clip", "v5e:4x4", layers=3, d=768, heads=12, img=224, patch=32, words=77, vocab=49408, embed=512, batch=1024, dp=16),
+    "choice8": own("choice", "v6e:2x4", layers=3, d=1024, ff=4096, experts=16, heads=8, vocab=32000, batch=32, seq=512, ep=4, tp=2, cap=2.0),
+}
 # These are noisier and have slower loaders.
 NOISY = dict(noise=0.02, step_jitter=0.01, host_pattern="gke-pool-{}-x", input=dict(wait_s=0.0004, workers=3, batch_bytes=4 * MIB))
 
@@ -224,8 +229,13 @@ PARTLY_SEEN = {
     "lstm_v5e4": base("v5e", "lstm4", 1, 4, 9, 2),
     "pipe_v5e8": base("v5e", "pipe8", 2, 4, 9, 2) | NOISY,
 }
+TOLD_BY_OTHERS = {
+    "clip_v5e16": base("v5e", "clip16", 4, 4, 14, 1),
+    "clip_v5e16_3hosts": base("v5e", "clip16", 4, 4, 13, 2, only_hosts=[0, 1, 3]) | NOISY,
+    "choice_v6e8": base("v6e", "choice8", 2, 4, 12),
+}
 # Two seeds of runs without a fault will do.
-TWICE = LATER | NEWEST | DRAWN | BORROWED | OTHERS | PARTLY_SEEN
+TWICE = LATER | NEWEST | DRAWN | BORROWED | OTHERS | PARTLY_SEEN | TOLD_BY_OTHERS
 BASES |= TWICE
 MANY = ("dense_v5e16", "dense_v5e16_2hosts", "cnn_v6e32")
 ONE = ("dense_v6e4", "moe_v5p4", "narrow_v6e4")
@@ -560,6 +570,12 @@ KINDS += [
     more("slow chip not captured", (1.13,), ("vae_v6e8",), slow_chip(7)),
     more("slow chip not captured", (1.2, 1.86), ("lstm_v5e4", "pipe_v5e8"), slow_chip(2)),
     more("a slow link", (3.32,), ("dit_v5p16_1",), lambda s, x: dict(slow_links=[[0, 1, x]])),
+    more("a host late at random", (0.036,), ("clip_v5e16", "clip_v5e16_3hosts")),
+    more("slow convolutions and products", (1.63,), ("clip_v5e16",)),
+    more("late input of a host not captured", (0.0027, 0.0057), ("clip_v5e16_3hosts",), lambda s, x: dict(
+        periodic=dict(every=1, s=x, hosts=[2], sync=True, event="IteratorGetNext"))),
+    more("slow chip not captured", (1.33,), ("clip_v5e16_3hosts",), slow_chip(7)),
+    more("a slow axis", (4.6,), ("choice_v6e8",), lambda s, x: dict(slow_axis={"1": x})),
 ]
 
 # Seeds of runs without a fault; each is held against the first of its base (A/A).

@@ -647,5 +647,112 @@ def pipeline(topo, *, d, ff, per_stage, stages, micro, mbatch, seq, vocab, heads
     return gpipe_step, (p, p, b), dict(donate_argnums=(0, 1), out_shardings=(sh, sh, NamedSharding(mesh, P())))
 
 
+def clip(topo, *, layers, d, heads, img, patch, words, vocab, embed, batch, dp):
+    """Two towers, of images and of texts, that agree on pairs: what both say of the whole batch is gathered on each chip."""
+    mesh = mesh_of(topo, (dp,), ("replica",))
+    n, hd, wsc = (img // patch) ** 2, d // heads, _constrain(mesh)
+    tower = {"qkv": sds(mesh, (layers, d, 3, heads, hd), F32), "o": sds(mesh, (layers, heads, hd, d), F32), "i": sds(mesh, (layers, d, 4 * d), F32),
+             "w": sds(mesh, (layers, 4 * d, d), F32)}
+    p = {"patch": sds(mesh, (patch, patch, 3, d), F32), "pos": sds(mesh, (n, d), F32), "word": sds(mesh, (vocab, d), F32), "tpos": sds(mesh, (words, d), F32),
+         "vis": tower, "txt": tower, "pv": sds(mesh, (d, embed), F32), "pt": sds(mesh, (d, embed), F32), "t": sds(mesh, (), F32)}
+    b = {"img": sds(mesh, (batch, img, img, 3), BF16, "replica"), "ids": sds(mesh, (batch, words), I32, "replica")}
+
+    def through(x, w, name, causal):
+        def layer(x, w):
+            with jax.named_scope(name):
+                with jax.named_scope("mha"):
+                    q = jnp.einsum("bsd,dthk->tbshk", _norm(x), w["qkv"].astype(BF16))
+                    s = jnp.einsum("bqhk,bthk->bhqt", q[0], q[1]).astype(F32) * hd ** -0.5
+                    if causal:
+                        s = jnp.where(jnp.tril(jnp.ones((x.shape[1], x.shape[1]), bool)), s, -1e30)
+                    x = x + jnp.einsum("bhqt,bthk,hkd->bqd", jax.nn.softmax(s, -1).astype(BF16), q[2], w["o"].astype(BF16))
+                with jax.named_scope("quick_gelu"):
+                    h = _norm(x) @ w["i"].astype(BF16)
+                    return x + (h * jax.nn.sigmoid(1.702 * h)) @ w["w"].astype(BF16), None
+        return lax.scan(jax.checkpoint(layer), x, w)[0]
+
+    def unit(x):
+        x = x.astype(F32)
+        return (x * lax.rsqrt(jnp.sum(x * x, -1, keepdims=True) + 1e-6)).astype(BF16)
+
+    def loss_of(p, b):
+        with jax.named_scope("patchify"):
+            x = lax.conv_general_dilated(b["img"], p["patch"].astype(BF16), (patch, patch), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            x = x.reshape(batch, n, d) + p["pos"].astype(BF16)
+        v = unit(through(x, p["vis"], "image_tower", False).mean(1) @ p["pv"].astype(BF16))
+        t = unit(through(p["word"].astype(BF16)[b["ids"]] + p["tpos"].astype(BF16), p["txt"], "text_tower", True)[:, -1] @ p["pt"].astype(BF16))
+        with jax.named_scope("contrast"):
+            va, ta = wsc(v, None, None), wsc(t, None, None)
+            y = jnp.arange(batch)
+            a = wsc(jnp.exp(p["t"]) * (v @ ta.T).astype(F32), "replica", None)
+            c = wsc(jnp.exp(p["t"]) * (t @ va.T).astype(F32), "replica", None)
+            return 0.5 * (_ce(a, y) + _ce(c, y))
+
+    def contrastive_step(p, m, b):
+        loss, g = jax.value_and_grad(loss_of)(p, b)
+        return *_momentum(p, m, g), loss
+
+    sh = _shardings(p)
+    return contrastive_step, (p, p, b), dict(donate_argnums=(0, 1), out_shardings=(sh, sh, NamedSharding(mesh, P())))
+
+
+def choice(topo, *, layers, d, ff, experts, heads, vocab, batch, seq, ep, tp, cap):
+    """Experts that choose their words, split over one axis, each of them over the other; a shared one beside them."""
+    mesh = mesh_of(topo, (ep, tp), ("ep", "tp"))
+    hd, both, tok = d // heads, ("ep", "tp"), batch * seq // (ep * tp)
+    room = int(cap * tok / experts)
+    p = {"e": sds(mesh, (vocab, d), F32),
+         "l": {"qkv": sds(mesh, (layers, d, 3, heads, hd), F32), "o": sds(mesh, (layers, heads, hd, d), F32), "r": sds(mesh, (layers, d, experts), F32),
+               "s0": sds(mesh, (layers, d, ff // 2), F32), "s1": sds(mesh, (layers, ff // 2, d), F32),
+               "i": sds(mesh, (layers, experts, d, ff), F32, None, "ep", None, "tp"), "w": sds(mesh, (layers, experts, ff, d), F32, None, "ep", "tp")}}
+    b = {"x": sds(mesh, (batch, seq), I32, both), "y": sds(mesh, (batch, seq), I32, both)}
+
+    def local(x, r, i, w):
+        with jax.named_scope("choose"):
+            gate = jax.nn.softmax((x @ r.astype(BF16)).astype(F32), -1)
+            weight, at = lax.top_k(gate.T, room)
+        with jax.named_scope("send"):
+            s = x[at.reshape(-1)].reshape(ep, experts // ep, room, d)
+            s = lax.all_to_all(s, "ep", 0, 0, tiled=False).transpose(1, 0, 2, 3).reshape(experts // ep, ep * room, d)
+            s = lax.all_gather(s, "tp", axis=1, tiled=True)
+        with jax.named_scope("expert_ffn"):
+            h = jax.nn.gelu(jnp.einsum("ecd,edf->ecf", s, i.astype(BF16)))
+            y = jnp.einsum("ecf,efd->ecd", h, w.astype(BF16))
+        with jax.named_scope("fetch"):
+            y = lax.psum_scatter(y, "tp", scatter_dimension=1, tiled=True)
+            y = lax.all_to_all(y.reshape(experts // ep, ep, room, d).transpose(1, 0, 2, 3), "ep", 0, 0, tiled=False)
+            y = y.reshape(experts * room, d) * weight.reshape(-1, 1).astype(BF16)
+            return jnp.zeros((tok, d), BF16).at[at.reshape(-1)].add(y)
+
+    routed = jax.shard_map(local, mesh=mesh, check_vma=False, out_specs=P(both, None),
+                           in_specs=(P(both, None), P(), P("ep", None, "tp"), P("ep", "tp", None)))
+
+    def layer(x, w):
+        with jax.named_scope("attn"):
+            q = jnp.einsum("bsd,dthk->tbshk", _norm(x), w["qkv"].astype(BF16))
+            s = jnp.einsum("bqhk,bthk->bhqt", q[0], q[1]).astype(F32) * hd ** -0.5
+            s = jnp.where(jnp.tril(jnp.ones((seq, seq), bool)), s, -1e30)
+            a = jnp.einsum("bhqt,bthk->bqhk", jax.nn.softmax(s, -1).astype(BF16), q[2])
+            x = x + jnp.einsum("bshk,hkd->bsd", a, w["o"].astype(BF16))
+        y = _norm(x)
+        with jax.named_scope("shared_ffn"):
+            z = jax.nn.gelu(y @ w["s0"].astype(BF16)) @ w["s1"].astype(BF16)
+        return x + z + routed(y.reshape(-1, d), w["r"], w["i"], w["w"]).reshape(x.shape), None
+
+    def loss_of(p, b):
+        x, _ = lax.scan(jax.checkpoint(layer), p["e"].astype(BF16)[b["x"]], p["l"])
+        with jax.named_scope("word_scores"):
+            lg = jnp.einsum("bsd,vd->bsv", _norm(x), p["e"].astype(BF16))
+        return _ce(lg.astype(F32), b["y"])
+
+    def choice_step(p, m, b):
+        loss, g = jax.value_and_grad(loss_of)(p, b)
+        return *_momentum(p, m, g), loss
+
+    sh = _shardings(p)
+    return choice_step, (p, p, b), dict(donate_argnums=(0, 1), out_shardings=(sh, sh, NamedSharding(mesh, P())))
+
+
 BUILDERS |= dict(diffusion=diffusion, translate=translate, recommend=recommend, vit=vit, ssm=ssm, lora=lora, gnn=gnn, context=context,
-                act=act, learn=learn, experts2=experts2, ring=ring, dit=dit, vae=vae, lstm=lstm, pipeline=pipeline)
+                act=act, learn=learn, experts2=experts2, ring=ring, dit=dit, vae=vae, lstm=lstm, pipeline=pipeline,
+                clip=clip, choice=choice)
