@@ -1,25 +1,29 @@
 //! What a query decoded is kept for the next one, as `haloscope` keeps it.
 
-use std::fs::{self, File};
-use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::support::{command, fixture, text};
 
 /// Of smaller files nothing is kept.
 const WORTHWHILE: usize = 5 << 20;
 
+/// A file must have been left alone for two seconds.
+const QUIET: Duration = Duration::from_millis(2300);
+
 /// A run of one large file that nobody has written to for a while: the planes of a fixture, again and again.
-fn large(folder: &Path) -> std::path::PathBuf {
+fn large(folder: &Path) -> PathBuf {
     let session = "plugins/profile/2026_01_01_00_00_00";
-    let files: Vec<_> = fs::read_dir(fixture("tpu-gate").join(session)).unwrap().map(|f| f.unwrap().path()).collect();
+    let files: Vec<_> =
+        fs::read_dir(fixture("tpu-gate").join(session)).unwrap().map(|f| f.unwrap().path()).collect();
     let one = fs::read(&files[0]).unwrap();
     let run = folder.join("logs");
     fs::create_dir_all(run.join(session)).unwrap();
     let path = run.join(session).join("host.xplane.pb");
     fs::write(&path, one.repeat(WORTHWHILE / one.len() + 1)).unwrap();
-    let before = SystemTime::now() - Duration::from_secs(60);
-    File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
+    thread::sleep(QUIET);
     run
 }
 
@@ -44,7 +48,7 @@ fn the_next_query_begins_with_what_this_one_read() {
         text(&output.stdout)
     };
     let sums = "SELECT name, count(*), sum(dur_ps) FROM event GROUP BY name ORDER BY name";
-    let window = "SELECT line_id, count(*), max(end_ps) FROM event WHERE start_ps BETWEEN ps('1ms') AND ps('2ms') GROUP BY 1 ORDER BY 1";
+    let window = "SELECT line_id, count(*), max(end_ps) FROM event WHERE start_ps BETWEEN ps('100us') AND ps('200us') GROUP BY 1 ORDER BY 1";
     let right = [ask(sums, &["--no-cache"]), ask(window, &["--no-cache"])];
     assert!(right.iter().all(|answer| answer.lines().count() > 1), "{right:?}");
     assert_eq!(kept(&cache), 0, "--no-cache leaves it alone");
@@ -61,6 +65,11 @@ fn the_next_query_begins_with_what_this_one_read() {
     }
 
     // Rows that nobody waits for are no reason to wait.
-    let output = command().env("HALOSCOPE_CACHE", &cache).arg(&run).args(["SELECT * FROM event", "--limit", "1"]).output().unwrap();
+    let output = command()
+        .env("HALOSCOPE_CACHE", &cache)
+        .arg(&run)
+        .args(["SELECT * FROM event", "--limit", "1"])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
 }

@@ -470,6 +470,22 @@ fn a_collective_that_takes_longer_for_what_it_sends_than_another_waits_for_a_mem
 }
 
 #[test]
+fn a_collective_in_a_loop_may_wait_in_its_first_execution_only() {
+    // One all-reduce of 4 MiB twice a step, 100 us as it should be and longer.
+    let found = |second, members| {
+        let profile = meeting([100, second], [("all-reduce.1", 1 << 20), ("all-reduce.1", 1 << 20)], members);
+        with(&profile, |peers| peers.slow_links(&profile).uncaptured)
+    };
+    let late = found(400, 16).unwrap();
+    assert!(matches!(late.quick, Quick::Executions(ps) if (ps / 100e6 - 1.0).abs() < 0.05), "{late:?}");
+    assert!((late.slow.1 / 250e6 - 1.0).abs() < 0.05, "{late:?}");
+    assert!((late.excess_share - 300.0 / 1000.0).abs() < 0.02, "{late:?}");
+    // Near misses: all were captured; by a fifth only.
+    assert_eq!(found(400, 8), None);
+    assert_eq!(found(140, 16), None);
+}
+
+#[test]
 fn the_only_collective_of_its_kind_is_held_against_those_of_other_kinds() {
     // An all-reduce of 4 MiB takes 100 us as it should; one all-gather of 1 MiB should take 20.
     let found = |gather, members: u32| {

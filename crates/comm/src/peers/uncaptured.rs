@@ -9,7 +9,8 @@ use haloscope_time::ops::Op as TimedOp;
 
 use super::groups::{LateGroup, Worst};
 use super::known::{Known, Message, USUAL_ALL, facts};
-use super::{Change, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, key, median};
+use super::{Change, Large, Links, Members, Op, Peers, SLOW_ALL, SlowLinks, at, key, median};
+use haloscope_time::stats::mean;
 
 /// Collectives in which all members that were captured stand for far longer than the message takes, and not the longer the more
 /// they carry: they wait for a member that was not captured.
@@ -32,6 +33,8 @@ pub enum Quick {
     Other(Told),
     /// The same one in the other groups: there it takes so long, picoseconds.
     Groups(f64),
+    /// The same one in its other executions: these take so long, picoseconds.
+    Executions(f64),
     /// None: small ones take far longer than on any slow link.
     Links,
 }
@@ -68,13 +71,19 @@ const DUE_SHARE: f64 = 0.025;
 /// What it takes beyond that is more than the way from chip to chip differs by, picoseconds.
 const BEYOND_PS: f64 = 50e6;
 
+/// Executions as quick as the quickest so large a part of them wait for nobody, where the others take far longer.
+const QUICK_RUNS: f64 = 0.25;
+
 /// What an op of a message takes in one group: the usual time of an execution, picoseconds, and how many there are.
 #[derive(Clone, Copy)]
 struct Taken<'k> {
     op: &'k Op,
     /// The members that were captured.
     group: &'k [u32],
+    /// Of executions that are far from alike the mean.
     time_ps: f64,
+    /// The same, of executions that are far from alike the quick ones'.
+    quick_ps: f64,
     runs: f64,
     is_asynchronous: bool,
     /// What it should take by what it sends ([`Known::expected_ps`]), picoseconds.
@@ -89,6 +98,13 @@ struct Due<'m, 'k> {
     taken: &'m Taken<'k>,
     due_ps: f64,
     moved: u64,
+}
+
+/// What executions take: the usual time twice, or the mean and that of the quick ones, where they are far from alike.
+fn taken_ps(lengths: &[f64]) -> (f64, f64) {
+    let (usual, quick) = (median(lengths), at(lengths, QUICK_RUNS));
+    let mean = mean(lengths).unwrap_or(0.0);
+    if mean >= UNLIKE * quick && mean - quick >= UNLIKE_PS { (mean, quick) } else { (usual, usual) }
 }
 
 impl Due<'_, '_> {
@@ -155,17 +171,18 @@ impl<'k> Messages<'k> {
         let (mut quick_ps, mut expected_ps) = (0.0, 0.0);
         let mut worst: Option<(f64, Told, Told)> = None;
         for (&((kind, .., moved), _), all) in &self.same {
-            let Some(least) = all.iter().min_by(|a, b| a.time_ps.total_cmp(&b.time_ps)) else { continue };
+            let Some(least) = all.iter().min_by(|a, b| a.quick_ps.total_cmp(&b.quick_ps)) else { continue };
             let is_hop = kind == "collective-permute";
-            let told = |one: &Taken<'_>| (one.op.1.clone(), one.time_ps, moved as f64);
-            if let Some(expected) = least.expected_ps.filter(|_| all.len() > 1 && !is_hop) {
-                quick_ps += least.time_ps * least.runs;
+            let told = |one: &Taken<'_>, time_ps: f64| (one.op.1.clone(), time_ps, moved as f64);
+            let is_compared = all.len() > 1 || least.quick_ps < least.time_ps;
+            if let Some(expected) = least.expected_ps.filter(|_| is_compared && !is_hop) {
+                quick_ps += least.quick_ps * least.runs;
                 expected_ps += expected * least.runs;
             }
             for one in all {
                 // The quickest may have waited as well.
                 let best_ps =
-                    one.expected_ps.filter(|_| !is_hop).map_or(least.time_ps, |ps| ps.min(least.time_ps));
+                    one.expected_ps.filter(|_| !is_hop).map_or(least.quick_ps, |ps| ps.min(least.quick_ps));
                 if one.time_ps > best_ps {
                     slower.push((one, best_ps / one.time_ps));
                 }
@@ -175,16 +192,16 @@ impl<'k> Messages<'k> {
                     continue;
                 }
                 *beyond.entry(one.group).or_default() += (one.time_ps - best_ps).max(0.0) * one.runs;
-                let more_ps = one.time_ps - least.time_ps;
-                if one.time_ps >= DIFFERS * least.time_ps {
+                let more_ps = one.time_ps - least.quick_ps;
+                if one.time_ps >= DIFFERS * least.quick_ps {
                     *differs.entry(one.group).or_default() += more_ps * one.runs;
                 }
-                if one.time_ps < UNLIKE * least.time_ps || more_ps < UNLIKE_PS {
+                if one.time_ps < UNLIKE * least.quick_ps || more_ps < UNLIKE_PS {
                     continue;
                 }
                 *excess.entry(one.group).or_default() += more_ps * one.runs;
                 if worst.as_ref().is_none_or(|(most, ..)| more_ps * one.runs > *most) {
-                    worst = Some((more_ps * one.runs, told(one), told(least)));
+                    worst = Some((more_ps * one.runs, told(one, one.time_ps), told(least, least.quick_ps)));
                 }
             }
         }
@@ -304,17 +321,31 @@ pub fn of_one<'p>(
         let time_ps = op.total_ps as f64 / runs;
         let expected_ps = could.and_then(|could| one.expected_ps(could));
         let is_large = one.is_large(time_ps, could);
-        let taken =
-            Taken { op: own, group: &[], time_ps, runs, is_asynchronous: false, expected_ps, is_large };
+        let quick_ps = time_ps;
+        let taken = Taken {
+            op: own,
+            group: &[],
+            time_ps,
+            quick_ps,
+            runs,
+            is_asynchronous: false,
+            expected_ps,
+            is_large,
+        };
         messages.push(taken, one, 1);
     }
     let (found, slow, quick, _) = messages.waits(window_ps)?;
     Some(Uncaptured {
         captured: messages.captured,
         excess_share: found.beyond_ps / window_ps.max(1.0),
+        quick: quick_of(&slow, quick),
         slow,
-        quick: Quick::Other(quick),
     })
+}
+
+/// What is quick beside something slow: another op, or its own executions.
+fn quick_of(slow: &Told, quick: Told) -> Quick {
+    if slow.0 == quick.0 { Quick::Executions(quick.1) } else { Quick::Other(quick) }
 }
 
 impl Peers<'_> {
@@ -332,10 +363,12 @@ impl Peers<'_> {
         let mut messages = Messages::default();
         for (op, one) in known {
             for (group, lengths) in self.parts_of(op, one) {
+                let (time_ps, quick_ps) = taken_ps(lengths);
                 let taken = Taken {
                     op,
                     group,
-                    time_ps: median(lengths),
+                    time_ps,
+                    quick_ps,
                     runs: lengths.len() as f64,
                     is_asynchronous: self.asynchronous.contains(op),
                     expected_ps: could.and_then(|could| one.expected_ps(could)),
@@ -350,7 +383,7 @@ impl Peers<'_> {
             links.factors.entry(taken.op.clone()).or_default().insert(taken.group.to_vec(), by);
         }
         let excess_share = self.excess_share(&links, found.beyond_ps, all_ps);
-        let quick = Quick::Other(quick);
+        let quick = quick_of(&slow, quick);
         Some((Uncaptured { captured: messages.captured, excess_share, slow, quick }, links, is_by_due))
     }
 

@@ -120,11 +120,17 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
             match found.quick {
                 Quick::Other(_) => "messages with more bytes do not take longer",
                 Quick::Groups(_) => "other groups do not stand in the same ones for as long",
+                Quick::Executions(_) => "not every time",
                 Quick::Links => "small messages take far longer than a slow link would make them",
             },
             match &found.quick {
                 Quick::Other(quick) => format!("{}, {}", told(&found.slow), told(quick)),
                 Quick::Groups(ps) => format!("{}, in the other groups {}", told(&found.slow), units::duration_ps(*ps)),
+                Quick::Executions(ps) => format!(
+                    "{} on average, and {} where none is late",
+                    told(&found.slow),
+                    units::duration_ps(*ps)
+                ),
                 Quick::Links => told(&found.slow),
             }
         ),
