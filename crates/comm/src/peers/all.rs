@@ -355,9 +355,10 @@ impl Peers<'_> {
                 // Of one captured member nobody knows when the others come: what slow links add goes, and what it waits stays. A hop
                 // between two of which one was captured goes over these links as well.
                 if members.len() == 1 && !(is_asynchronous && one.kind == HOP) {
-                    let excess_ps = expected_ps * (1.0 / by_all - 1.0);
-                    let by = ((time_ps - excess_ps) / time_ps).clamp((expected_ps / time_ps).min(1.0), 1.0);
                     if !is_asynchronous && !one.is_fused && !one.is_small(could) {
+                        let excess_ps = expected_ps * (1.0 / by_all - 1.0);
+                        let least = (expected_ps / time_ps).min(1.0);
+                        let by = (1.0 - excess_ps / time_ps).clamp(least, 1.0);
                         links.factors.entry(op.clone()).or_default().insert(members.clone(), by);
                     }
                     continue;

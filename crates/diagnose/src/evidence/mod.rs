@@ -1,5 +1,6 @@
 //! What rules look at: facts of a run, each computed when a rule first asks for it.
 
+pub(super) mod captured;
 pub(super) mod collectives;
 pub(super) mod compilations;
 pub(super) mod copies;

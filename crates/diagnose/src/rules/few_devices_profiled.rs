@@ -2,11 +2,10 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::evidence::captured::Captured;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use haloscope_profile::HloModule;
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
-use haloscope_time::virtual_devices;
 
 pub(super) static RULE: Rule = Rule {
     id: "few_devices_profiled",
@@ -18,32 +17,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let launches = evidence.accounts().iter().flatten().flat_map(|account| &account.launches);
-    let longest = launches.max_by_key(|launch| launch.end_ps - launch.start_ps);
-    let of_longest = |module: &&HloModule| {
-        longest.is_some_and(|launch| match launch.program_id {
-            Some(id) => module.program_id == Some(id),
-            None => module.name == launch.module,
-        })
+    let Captured { module, recorded, wanted } = match evidence.captured() {
+        Ok(captured) => captured,
+        Err(why) => return Outcome::unknown(why),
     };
-    let profile = evidence.profile;
-    let Some(module) = profile.modules.iter().find(of_longest) else {
-        return Outcome::unknown("the profile holds no HLO module of the program that ran");
-    };
-    let Ok(decoded) = module.decode(profile) else {
-        return Outcome::unknown(format!("the HLO module {} could not be read", module.label()));
-    };
-    let Some(partitions) = decoded.module.partition_count() else {
-        return Outcome::unknown(format!(
-            "{} does not say how many devices it was compiled for",
-            module.label()
-        ));
-    };
-    let wanted = partitions.saturating_mul(decoded.module.replica_count().unwrap_or(1).max(1));
-    let devices = evidence.selection.devices.iter().zip(evidence.accounts()).filter(|(_, own)| own.is_some());
-    // One CPU may stand for all of them.
-    let recorded: usize = devices.map(|(device, _)| virtual_devices::of(profile, device)).sum();
-    let recorded = recorded as u64;
     let said = format!("{recorded} of the {wanted} devices that {} runs on", module.name);
     // Several chips may share a program that is compiled for one: nobody knows how many there are.
     if recorded >= wanted {
@@ -59,7 +36,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "{} was compiled for {wanted} devices; ops of {recorded} were recorded ({}), on {} of the run's hosts",
             module.label(),
             units::share(recorded as f64 / wanted.max(1) as f64),
-            evidence.selection.hosts(profile).len()
+            evidence.selection.hosts(evidence.profile).len()
         ),
         saved: None,
         assuming: "the others were not captured: a straggler among them shows here only as waiting in collectives".into(),

@@ -219,8 +219,8 @@ impl Unseen {
     }
 }
 
-/// Where somebody is late in some steps without a rule: the other steps that are as much longer, in collectives. Which steps are quiet
-/// is told by the quickest quarter of the others.
+/// Where somebody is late in some steps without a rule: the other steps that are as much longer, in collectives; the first one alone where
+/// all devices of the program were captured. Which steps are quiet is told by the quickest quarter of the others.
 fn unseen(evidence: &Evidence<'_>, late: &Late) -> Option<Unseen> {
     let series = evidence
         .series()
@@ -236,12 +236,14 @@ fn unseen(evidence: &Evidence<'_>, late: &Late) -> Option<Unseen> {
         return None;
     }
     let usual = series.mean_of(&quiet);
+    let is_whole = evidence.captured().is_ok_and(|all| all.recorded >= all.wanted);
+    let counts = |at: &&usize| !is_whole || **at == 0;
     let excess_ps = |at: &usize| {
         let excess = series.mean_of(&[*at]) - usual;
         let growth = series.growth(&[*at], &quiet, evidence.accounts());
         (growth.classes[Class::Communication as usize] >= IN_COLLECTIVES * excess).then_some(excess)
     };
-    let waits: Vec<f64> = long.iter().filter_map(excess_ps).collect();
+    let waits: Vec<f64> = long.iter().filter(counts).filter_map(excess_ps).collect();
     let share = evidence.share_of_steps_ps(waits.iter().sum());
     let own = (series.mean_of(&members) - usual).max(0.0) * members.len() as f64;
     let whole = share + evidence.share_of_steps_ps(own);
