@@ -1,7 +1,8 @@
 //! Where a ledger lives: a file of lines, or a folder of such files, one a writer.
 //!
 //! Lines are only ever added. One is written at once, under an advisory lock of the file, and is on the disk when
-//! [`Ledger::append`] returns; a line that a former writer left half-written is ended first and stays where it is.
+//! [`Ledger::append`] returns. The beginning of a line that a writer left who was killed while it wrote is removed first: nobody was told
+//! that it was written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -131,6 +132,9 @@ impl Ledger {
         // Other writers of this program wait here; the lock ends with the file.
         file.lock().map_err(failed)?;
         let before = before(&mut file, &path)?;
+        if let Some(torn) = before.torn {
+            file.set_len(torn).map_err(failed)?;
+        }
         let mut text = String::new();
         if !before.ended {
             text.push('\n');
@@ -167,6 +171,18 @@ struct Before {
     lines: usize,
     /// Whether its last line has its end.
     ended: bool,
+    /// Where a line begins that is there in part, at the end.
+    torn: Option<u64>,
+}
+
+/// What every line begins with.
+const BEGIN: &[u8] = b"{\"ledger\":";
+
+/// Whether this is the beginning of a line, and not all of it.
+fn is_torn(tail: &[u8]) -> bool {
+    let is_ours = tail.iter().zip(BEGIN).all(|(own, begin)| own == begin);
+    let whole = serde_json::from_slice::<serde_json::Value>(tail);
+    !tail.is_empty() && is_ours && whole.is_err_and(|error| error.is_eof())
 }
 
 /// Refuses files of others: a line of ours at their end would be damage.
@@ -175,6 +191,11 @@ fn before(file: &mut File, path: &Path) -> Result<Before, Error> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     Read::take(&mut *file, LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let last = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    let torn = is_torn(&bytes[last..]).then_some(last as u64);
+    if torn.is_some() {
+        bytes.truncate(last);
+    }
     let (entries, bad) = ledger::parse(&name(path), &bytes);
     if let (true, Some(first)) = (entries.is_empty(), bad.first()) {
         let message = format!(
@@ -186,7 +207,7 @@ fn before(file: &mut File, path: &Path) -> Result<Before, Error> {
     }
     let ended = bytes.is_empty() || bytes.ends_with(b"\n");
     let lines = bytes.iter().filter(|b| **b == b'\n').count() + usize::from(!ended);
-    Ok(Before { lines, ended })
+    Ok(Before { lines, ended, torn })
 }
 
 /// The session folder that a folder, which need not be there yet, is or lies in.

@@ -45,16 +45,37 @@ fn a_folder_has_a_file_a_writer() {
 }
 
 #[test]
-fn a_half_written_line_stays_and_the_next_is_whole() {
+fn the_beginning_of_a_line_goes_and_the_next_is_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l.jsonl");
-    let half = &entry("lost").to_line()[..30];
-    fs::write(&path, format!("{}{half}", entry("a").to_line())).unwrap();
-    let ledger = Ledger::at(&path).unwrap();
-    assert_eq!(ledger.append(&entry("b"), "w").unwrap().line, 3);
-    let read = ledger.read().unwrap();
-    assert_eq!((runs(&read), read.bad.len(), read.bad[0].line), (vec!["a", "b"], 1, 2));
-    assert!(fs::read_to_string(&path).unwrap().contains(&format!("\n{half}\n")));
+    let (first, lost) = (entry("a").to_line(), entry("lost").to_line());
+    let whole = format!("{first}{}", entry("b").to_line());
+    for cut in [1, 5, 30, lost.trim_end().len() - 1] {
+        fs::write(&path, format!("{first}{}", &lost[..cut])).unwrap();
+        let ledger = Ledger::at(&path).unwrap();
+        // Whoever reads before the next writer is told.
+        assert_eq!(ledger.read().unwrap().bad.len(), 1, "{cut}");
+        assert_eq!(ledger.append(&entry("b"), "w").unwrap().line, 2);
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole, "{cut}");
+    }
+    // A file with nothing else in it is one of ours too.
+    fs::write(&path, &lost[..30]).unwrap();
+    Ledger::at(&path).unwrap().append(&entry("b"), "w").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), entry("b").to_line());
+}
+
+#[test]
+fn a_whole_line_without_its_end_stays_and_so_does_what_is_not_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l.jsonl");
+    let (first, next) = (entry("a").to_line(), entry("b").to_line());
+    for last in
+        [entry("whole").to_line().trim_end(), "{\"ledger\":7,\"later\":true}", "{\"theirs\":", "# a remark"]
+    {
+        fs::write(&path, format!("{first}{last}")).unwrap();
+        assert_eq!(Ledger::at(&path).unwrap().append(&entry("b"), "w").unwrap().line, 3);
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{first}{last}\n{next}"));
+    }
 }
 
 #[test]
