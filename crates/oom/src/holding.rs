@@ -41,6 +41,8 @@ pub struct Holding {
     pub(crate) gradient: Option<bool>,
     /// Whether the program has a loop, where its module is known.
     pub(crate) has_loop: Option<bool>,
+    /// How often its loops go round; `None` where the program, or that of one of its loops, is not known.
+    pub(crate) trips: Option<BTreeSet<i64>>,
     /// What its loops keep of each trip for other loops, by the number of trips.
     pub(crate) handed: BTreeMap<i64, Handed>,
     /// Arrays that it gives back.
@@ -136,6 +138,7 @@ impl Holding {
             logits: loss::in_module(module),
             gradient: program::has_gradient(module),
             has_loop: Some(program::has_loop(module)),
+            trips: program::trips(module),
             handed: program::handed(module),
             results: program::results(module),
             filled_beside: program::filled_beside(module),

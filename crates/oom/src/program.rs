@@ -43,6 +43,12 @@ pub(crate) fn has_loop(module: &Module) -> bool {
     module.instructions().any(|(_, instruction)| instruction.opcode == Opcode::While)
 }
 
+/// How often the loops of a program go round; `None` where that is not known of one of them.
+pub(crate) fn trips(module: &Module) -> Option<BTreeSet<i64>> {
+    let whiles = module.instructions().filter(|(_, instruction)| instruction.opcode == Opcode::While);
+    whiles.map(|(index, _)| i64::try_from(module.trip_count(index)?).ok()).collect()
+}
+
 /// Instructions that are followed from a value to where it comes from.
 const STEPS: usize = 32;
 

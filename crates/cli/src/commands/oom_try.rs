@@ -218,7 +218,7 @@ fn table(cures: &[Cure], answers: &[Answer], chip: &str, lost: &str) -> Table {
             "it fits here: another version, or an option of the failed compilation, makes the difference"
                 .into();
     }
-    let is_shown = whole.verdict == "does not fit";
+    let (is_shown, is_compiled) = (whole.verdict == "does not fit", whole.verdict == "compiles");
     if let Some(setup) = find("setup") {
         whole.what = format!(
             "{} for a {chip}, {}",
@@ -232,7 +232,11 @@ fn table(cures: &[Cure], answers: &[Answer], chip: &str, lost: &str) -> Table {
             (false, ..) => Answer { verdict: "not tried".into(), why: BY_HAND.into(), ..Answer::default() },
             (true, false, _) => Answer {
                 verdict: "not tried".into(),
-                why: "the error does not come again without the cure, so that nothing would be shown".into(),
+                why: if is_compiled {
+                    "the error does not come again without the cure, so that nothing would be shown".into()
+                } else {
+                    "the program was not compiled without a cure".into()
+                },
                 ..Answer::default()
             },
             (true, true, Some(answer)) => answer.clone(),

@@ -459,6 +459,54 @@ fn a_batch_is_no_loop_where_the_program_has_none() {
 }
 
 #[test]
+fn trips_are_those_of_a_loop_where_these_are_known() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let value = || Buffer {
+        op_name: "jit(step)/transpose(jvp(words))/log_softmax".into(),
+        ..buffer(What::Temporary, 4 * GIB, "f32[24,400,64,4096]", "fusion")
+    };
+    let says_trips = |trips: Option<&[i64]>| {
+        let held = Holding {
+            buffers: (0..4).map(|_| value()).collect(),
+            temporary_bytes: 16 * GIB,
+            has_loop: Some(true),
+            trips: trips.map(|trips| trips.iter().copied().collect()),
+            ..Holding::default()
+        };
+        let fixes = all(&hbm(&message, &held, 20 * GIB, 16 * GIB));
+        fixes.iter().any(|fix| fix.what.contains("for each of 24 trips"))
+    };
+    // As many, one less beside the loop, two at a time; nobody knows.
+    assert!([Some(&[24][..]), Some(&[400, 23]), Some(&[12]), None].into_iter().all(says_trips));
+    // 24 is a batch.
+    assert!(!says_trips(Some(&[400, 63])));
+}
+
+#[test]
+fn blocks_of_pairs_stand_before_a_batch_that_there_need_not_be() {
+    let message = Message::new(Form::HbmTotal, "hbm");
+    let first = |other: i64| {
+        let held = Holding {
+            buffers: vec![
+                buffer(What::Temporary, 18 * GIB, "f32[4,34816,34816]", "scores"),
+                buffer(What::Temporary, other * GIB, "f32[64,4096,512]", "values"),
+            ],
+            temporary_bytes: (18 + other) * GIB,
+            gradient: Some(true),
+            has_loop: Some(false),
+            is_rematerialised: true,
+            ..Holding::default()
+        };
+        all(&hbm(&message, &held, (20 + other) * GIB, 15 * GIB)).remove(0)
+    };
+    let blocks = first(1);
+    assert_eq!(blocks.id, "blockwise");
+    assert!(blocks.how.contains("jax.checkpoint"), "{}", blocks.how);
+    // Where other values fill as much, a batch is surer.
+    assert_eq!(first(18).id, "smaller_batch");
+}
+
+#[test]
 fn what_a_loop_keeps_is_no_matrix_of_pairs() {
     let message = Message::new(Form::HbmTotal, "hbm");
     let held = Holding {

@@ -208,8 +208,15 @@ def main():
     head = text.split("\n", 1)[0]
     count = lambda name: int((re.search(name + r"=(\d+)", head) or [0, "1"])[1])
     partitions, replicas = count("num_partitions"), count("replica_count")
-    if replicas > 1 or partitions > len(devices):
-        say(id="program", verdict="failed", why="it is for %d replicas of %d devices; at most %d devices are described" % (replicas, partitions, len(devices)))
+    if partitions > len(devices):
+        try:
+            name, _ = larger(plan["topology"], len(devices), partitions)
+            devices = topologies.get_topology_desc(name, "tpu").devices
+        except Exception as error:
+            say(id="program", verdict="failed", why="it is for %d devices, and so many cannot be described: %s" % (partitions, first_line(error)))
+            return
+    if replicas > 1:
+        say(id="program", verdict="failed", why="it is for %d replicas, and one is compiled" % replicas)
         return
 
     def compile(text, options, partitions, is_cut, devices):

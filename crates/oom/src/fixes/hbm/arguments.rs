@@ -16,6 +16,9 @@ use crate::shape::{array, plain};
 /// Values of f32 of which at most XLA makes one of f64.
 const MOST_PARTS: i64 = 16;
 
+/// So many times as many devices are named where no number of them suffices.
+const MOST_DEVICES: i64 = 16;
+
 /// Arguments whose memory a result of the same shape could have.
 pub(super) fn donate(case: &Case<'_>) -> Option<Fix> {
     let how = match case.framework {
@@ -236,8 +239,8 @@ pub(super) fn shard(case: &Case<'_>) -> Option<Fix> {
     let results = worth(case, is_sharded_too);
     let both = all.saturating_add(sum(&results));
     let rest = used.saturating_sub(both);
-    let devices = smallest(powers().take(12), |n| rest.saturating_add(part(both, n)), limit);
-    let n = devices.unwrap_or(4096);
+    let devices = smallest(powers().take(8), |n| rest.saturating_add(part(both, n)), limit);
+    let n = devices.unwrap_or(MOST_DEVICES);
     let what = if large.is_empty() { "arguments".to_owned() } else { first(&large) };
     let now = case.holding.and_then(|holding| holding.partitions).filter(|n| *n > 1);
     let now = now.map_or_else(String::new, |n| {

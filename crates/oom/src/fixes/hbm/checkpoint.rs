@@ -97,9 +97,14 @@ pub(super) fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
     let trips = |buffer: &Buffer| {
         array(&buffer.shape).filter(|(_, n)| n.len() > 1).and_then(|(_, n)| n.first().copied())
     };
+    // Where it is known how often loops go round, other extents are those of a batch. A trip may stand before or behind the loop, and a loop
+    // may do two at a time.
+    let known = case.holding.and_then(|holding| holding.trips.as_ref());
+    let may_be_trips =
+        |n: i64| known.is_none_or(|known| known.iter().any(|trips| (trips - n).abs() <= 1 || 2 * trips == n));
     let mut loops: BTreeMap<i64, Vec<(usize, &Buffer)>> = BTreeMap::new();
     for (place, buffer) in temporaries(case) {
-        if let Some(n) = trips(buffer).filter(|n| *n >= TRIPS) {
+        if let Some(n) = trips(buffer).filter(|n| *n >= TRIPS && may_be_trips(*n)) {
             loops.entry(n).or_default().push((place, buffer));
         }
     }

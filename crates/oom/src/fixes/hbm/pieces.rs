@@ -17,8 +17,11 @@ use crate::shape::array;
 /// Extents from which two equal ones are taken for a matrix of all pairs.
 const PAIRS: i64 = 1024;
 
-/// Matrices of all pairs of positions, as attention makes them.
-pub(super) fn all_pairs(case: &Case<'_>) -> Option<Fix> {
+/// So many times smaller is a batch named where no batch is small enough.
+const MOST_TIMES: i64 = 64;
+
+/// Matrices of all pairs of positions, as attention makes them; none where they are not worth a word.
+fn pairs<'c>(case: &'c Case<'_>) -> Vec<(usize, &'c Buffer)> {
     let is_pairs = |buffer: &Buffer| {
         buffer.what == What::Temporary
             && array(&buffer.shape)
@@ -29,7 +32,18 @@ pub(super) fn all_pairs(case: &Case<'_>) -> Option<Fix> {
         of_loop(case).map(|kept| places(&kept.buffers)).into_iter().flatten().collect();
     let mut pairs = worth(case, is_pairs);
     pairs.retain(|(place, _)| !stacked.contains(place));
-    if sum(&pairs) < least(case) || pairs.is_empty() {
+    if sum(&pairs) < least(case) { Vec::new() } else { pairs }
+}
+
+/// Whether the compiler computes values of a forward pass again by itself: of what it keeps others take the place of what goes.
+fn is_recomputed(case: &Case<'_>) -> bool {
+    case.holding.is_some_and(|holding| holding.is_rematerialised && holding.gradient == Some(true))
+}
+
+/// The same in blocks of rows.
+pub(super) fn all_pairs(case: &Case<'_>) -> Option<Fix> {
+    let pairs = pairs(case);
+    if pairs.is_empty() {
         return None;
     }
     let all = sum(&pairs);
@@ -45,17 +59,21 @@ pub(super) fn all_pairs(case: &Case<'_>) -> Option<Fix> {
                 first(&pairs),
                 size(all)
             ),
-            "for attention a kernel that never writes the scores (splash or flash attention, \
-             jax.nn.dot_product_attention with an implementation that has one); else jax.lax.map over blocks of rows",
+            if case.holding.is_some_and(|holding| holding.gradient == Some(true)) {
+                "for attention a kernel that never writes the scores (splash or flash attention, \
+                 jax.nn.dot_product_attention with an implementation that has one); else jax.lax.map over blocks of rows, with \
+                 jax.checkpoint around what is done with a block: else the backward pass keeps those of all blocks"
+            } else {
+                "for attention a kernel that never writes the scores (splash or flash attention, \
+                 jax.nn.dot_product_attention with an implementation that has one); else jax.lax.map over blocks of rows"
+            },
             "where a value of all pairs is a result in itself it cannot be left out",
         )
         .saving(case, all - part(all, chunks), Status::Estimated)
         .by(chunks)
         // Of layers that are written out one by one the scores are those that the compiler did not compute again: without them others
         // are there.
-        .guessed(case.holding.is_some_and(|holding| {
-            holding.is_rematerialised && holding.gradient == Some(true) && holding.has_loop == Some(false)
-        }))
+        .guessed(is_recomputed(case) && case.holding.is_some_and(|holding| holding.has_loop == Some(false)))
         .on(places(&pairs)),
     )
 }
@@ -122,8 +140,10 @@ pub(super) fn smaller_batch(case: &Case<'_>) -> Option<Fix> {
         return None;
     }
     let rest = used.saturating_sub(temporary).max(0);
-    let factor = smallest(powers().take(10), |n| rest.saturating_add(part(temporary, n)), limit);
-    let n = factor.unwrap_or(1024);
+    let factor = smallest(powers().take(6), |n| rest.saturating_add(part(temporary, n)), limit);
+    let n = factor.unwrap_or(MOST_TIMES);
+    // Matrices of all pairs that fill the memory shrink with what they are pairs of, which need not be a batch.
+    let is_of_pairs = 3 * sum(&pairs(case)) >= 2 * temporary;
     let how = match case.framework {
         Some(Framework::PyTorchXla | Framework::PyTorch) => {
             "a smaller batch for each device, with gradients added up over several of them"
@@ -146,6 +166,7 @@ pub(super) fn smaller_batch(case: &Case<'_>) -> Option<Fix> {
         )
         .saving(case, temporary - part(temporary, n), Status::Estimated)
         .by(n)
+        .guessed(is_of_pairs && is_recomputed(case))
         .on(all),
     )
 }
