@@ -241,6 +241,9 @@ impl Work {
         // Whoever waits has the answer by now.
         if let Some((Some(cache), runs)) = known {
             runs.iter().for_each(|run| run.learn(&cache));
+            if let Some(trouble) = cache.trouble() {
+                printer::note(format_args!("{trouble}; files are read anew each time"));
+            }
         }
     }
 
