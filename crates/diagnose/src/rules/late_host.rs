@@ -219,12 +219,12 @@ impl Unseen {
     }
 }
 
-/// Where somebody is late in some steps without a rule: the other steps that are as much longer, in collectives; the first one alone where
+/// Where somebody is late in some steps: the other steps that are as much longer, in collectives; the first one alone where
 /// all devices of the program were captured. Which steps are quiet is told by the quickest quarter of the others.
 fn unseen(evidence: &Evidence<'_>, late: &Late) -> Option<Unseen> {
-    let series = evidence
-        .series()
-        .filter(|series| series.programs == 1 && matches!(late.pattern, Pattern::Some(..)))?;
+    let series = evidence.series().filter(|series| {
+        series.programs == 1 && !matches!(late.pattern, Pattern::Constant | Pattern::Growing)
+    })?;
     let is_late = |at: &usize| late.steps.iter().any(|one| one.step == series.number(*at));
     let (members, others): (Vec<usize>, Vec<usize>) = (0..series.steps.len()).partition(is_late);
     let mut times: Vec<f64> = others.iter().map(|at| series.mean_of(&[*at])).collect();
