@@ -102,9 +102,12 @@ struct One {
     time_ps: f64,
     trust: Trust,
     fill: Fill,
-    /// The sides of the product that it is; 0 of what is none.
-    shape: (u64, u64, u64),
+    /// The sides of the product that it is; `None` of what is none.
+    sides: Option<Sides>,
 }
+
+/// Rows, columns, and what is summed over.
+type Sides = (u64, u64, u64);
 
 /// How far what an op reaches tells what it could.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,9 +151,9 @@ impl<'p> Evidence<'p> {
 
     /// What products of any sides reach, where these of many shapes do nearly the same.
     fn closely_alike(&self, all: &[One], roof: Roof) -> Option<Reached> {
-        let products = || all.iter().filter(|one| one.shape != (0, 0, 0));
-        let shapes: BTreeSet<(u64, u64, u64)> = products().map(|one| one.shape).collect();
-        if shapes.len() < FEWEST_SHAPES {
+        let products = || all.iter().filter(|one| one.sides.is_some());
+        let shapes: BTreeSet<Sides> = products().filter_map(|one| one.sides).collect();
+        if products().count() < FEWEST_SHORT || shapes.len() < FEWEST_SHAPES {
             return None;
         }
         let told = self.alike(products(), FEWEST_SHORT, roof);
@@ -277,19 +280,19 @@ impl<'p> Evidence<'p> {
         if !is_long || own <= 0.0 || !is_clear {
             return None;
         }
-        let (fill, trust, shape) = match roof {
+        let (fill, trust, sides) = match roof {
             Roof::Hbm => {
                 let streams = op.hbm_bytes.unwrap_or(0.0) / runs >= STREAMS_BYTES;
                 let is_meant = streams && !is_irregular(&op.meta.category);
                 let trust = if self.slices_or_is_called_so(op) { Trust::Unsure } else { Trust::Sure };
-                (is_meant.then_some(Fill::WHOLE)?, trust, (0, 0, 0))
+                (is_meant.then_some(Fill::WHOLE)?, trust, None)
             }
             Roof::Matrix => self.fill_of_large(op)?,
             _ => return None,
         };
         // More than all of a limit says that what was counted is wrong.
         let reached = own / time_ps;
-        (reached <= MOST_OF_PEAK).then_some(One { reached, time_ps, trust, fill, shape })
+        (reached <= MOST_OF_PEAK).then_some(One { reached, time_ps, trust, fill, sides })
     }
 
     fn slices_or_is_called_so(&self, op: &Op<'_>) -> bool {
@@ -299,7 +302,7 @@ impl<'p> Evidence<'p> {
     /// How far an op fills the matrix unit that is one product of 16-bit operands or narrower whose sides are long, or a convolution that
     /// can be done as such a one, whether that is sure, and the sides of a product; `None` of others. Its FLOPs are known; how far it can
     /// fill the unit has bounds. A product that is summed over little more than a side writes its result more often for what it computes.
-    fn fill_of_large(&self, op: &Op<'_>) -> Option<(Fill, Trust, (u64, u64, u64))> {
+    fn fill_of_large(&self, op: &Op<'_>) -> Option<(Fill, Trust, Option<Sides>)> {
         let is_narrow = |lhs: ElementType, rhs: ElementType| {
             [lhs, rhs].iter().all(|kind| kind.bits().is_some_and(|bits| bits <= 16))
         };
@@ -321,7 +324,7 @@ impl<'p> Evidence<'p> {
                 () if products.iter().all(|one| is_large(one.k / 2)) => Trust::Sure,
                 () => Trust::Unsure,
             };
-            return Some((Fill::WHOLE, trust, (first.m, first.n, first.k)));
+            return Some((Fill::WHOLE, trust, Some((first.m, first.n, first.k))));
         }
         let fill = |one: &Matmul| {
             if !is_narrow(one.lhs, one.rhs) || !is_large(one.m) {
@@ -336,6 +339,6 @@ impl<'p> Evidence<'p> {
             is_meant.then_some(Fill { least: features * summed, most: summed })
         };
         let fills: Option<Vec<Fill>> = self.convolutions(op).iter().map(fill).collect();
-        Some((fills?.into_iter().reduce(Fill::and)?, Trust::Sure, (0, 0, 0)))
+        Some((fills?.into_iter().reduce(Fill::and)?, Trust::Sure, None))
     }
 }
