@@ -74,15 +74,15 @@ const BEYOND_PS: f64 = 50e6;
 /// Executions as quick as the quickest so large a part of them wait for nobody, where the others take far longer.
 const QUICK_RUNS: f64 = 0.25;
 
-/// What an op of a message takes in one group: the usual time of an execution, picoseconds, and how many there are.
+/// What an op of a message takes in one group, picoseconds an execution, and how many there are.
 #[derive(Clone, Copy)]
 struct Taken<'k> {
     op: &'k Op,
     /// The members that were captured.
     group: &'k [u32],
-    /// Of executions that are far from alike the mean.
+    /// The usual time of an execution; the mean, where executions are far from alike.
     time_ps: f64,
-    /// The same, of executions that are far from alike the quick ones'.
+    /// What an execution takes in which nobody is late: the usual time; that of the quick ones, where executions are far from alike.
     quick_ps: f64,
     runs: f64,
     is_asynchronous: bool,

@@ -54,6 +54,8 @@ pub(crate) enum Reached {
     Alike(Uniform),
     /// They do not; what was seen.
     Mixed(String),
+    /// Enough of them, or of what shares the limit with them, reach what is usual; what was seen.
+    Usual(String),
     /// There are too few of them; what was seen.
     Few(String),
 }
@@ -139,7 +141,8 @@ impl<'p> Evidence<'p> {
         let all: Vec<One> = self.bound().filter_map(|(op, limits)| self.one(op, &limits, roof)).collect();
         let whole = || all.iter().filter(|one| one.trust != Trust::Short);
         let sure = whole().filter(|one| one.trust == Trust::Sure && one.fill == Fill::WHOLE);
-        if let told @ (Reached::Alike(_) | Reached::Mixed(_)) = self.alike(sure, FEWEST, roof) {
+        let told = self.alike(sure, FEWEST, roof);
+        if !matches!(told, Reached::Few(_)) {
             return told;
         }
         let fewest = if whole().all(|one| one.trust == Trust::Sure) { FEWEST } else { FEWEST_UNSURE };
@@ -159,8 +162,8 @@ impl<'p> Evidence<'p> {
         let told = self.alike(products(), FEWEST_SHORT, roof);
         let uniform = match &told {
             Reached::Alike(uniform) => uniform,
-            Reached::Mixed(_) if self.products_are_usual() => return Some(told),
-            _ => return None,
+            Reached::Usual(_) => return Some(told),
+            Reached::Mixed(_) | Reached::Few(_) => return None,
         };
         let time = |is_meant: &dyn Fn(&One) -> bool| -> f64 {
             products().filter(|one| is_meant(one)).map(|one| one.time_ps).sum()
@@ -187,7 +190,7 @@ impl<'p> Evidence<'p> {
             _ => self.products_are_usual(),
         };
         if some_are_usual {
-            return Reached::Mixed(seen);
+            return Reached::Usual(seen);
         }
         all.sort_by(|a, b| b.reached.total_cmp(&a.reached));
         let mut before = 0.0;
@@ -240,14 +243,18 @@ impl<'p> Evidence<'p> {
         usual.map_or(1.0, |(rate, usual)| (rate / usual.low).min(1.0))
     }
 
-    /// The time of an op if devices that are slow by themselves worked as the others do, picoseconds summed over devices: `straggler` has
-    /// what these take longer.
+    /// The time of an op if devices that are slow by themselves worked as the others do, picoseconds summed over devices.
     pub(crate) fn even_ps(&self, op: &Op<'_>) -> f64 {
+        op.self_ps as f64 / self.unevenness()
+    }
+
+    /// How many times as long work takes, a mean over devices, for those of them that are slow by themselves: `straggler` has these. 1 where
+    /// none is.
+    pub(crate) fn unevenness(&self) -> f64 {
         let slow = self.measured().ok().and_then(|measured| Some((measured.slow()?, measured.devices.len())));
-        let longer = slow.map_or(1.0, |(slow, devices)| {
+        slow.map_or(1.0, |(slow, devices)| {
             1.0 + (slow.factor - 1.0).max(0.0) * slow.members.len() as f64 / devices.max(1) as f64
-        });
-        op.self_ps as f64 / longer
+        })
     }
 
     /// The ops that compute or copy and whose limits are known, with these.

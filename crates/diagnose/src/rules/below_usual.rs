@@ -53,6 +53,9 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     let uniform = match evidence.reached(roof) {
         Reached::Alike(uniform) => uniform,
         Reached::Mixed(seen) => return Outcome::clear(format!("{seen}, which reach different rates")),
+        Reached::Usual(seen) => {
+            return Outcome::clear(format!("{seen}; enough of what it limits reaches what is usual"));
+        }
         Reached::Few(seen) => {
             return Outcome::unknown(format!("{seen}: too few to judge the chip by"));
         }
@@ -93,10 +96,11 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
             roof.words(),
         ),
         evidence: format!(
-            "{ops} ops with no other limit take {} of the active window; {} of that is in ops within 8% of this rate, so no single op is the cause; all ops that this rate slows down: {of}; usual rate from {}",
+            "{ops} ops with no other limit take {} of the active window; {} of that is in ops within 8% of this rate, so no single op is the cause; all ops that this rate slows down: {of}; usual rate from {}{}",
             units::share(share),
             units::share(agreeing),
             usual.source,
+            if evidence.unevenness() > 1.0 { "; without what slow devices take longer, see straggler" } else { "" },
         ),
         saved: Some(saved),
         assuming: format!("if they ran at {}, the best that is usual", units::share(usual.high)),
@@ -281,26 +285,32 @@ mod tests {
     }
 
     /// So many products of 4096 x 4096, summed over so many: 33.6 MFLOP each of these, 0.17 us at all of a v5e's peak.
-    fn summed(count: i64, over: u64, length: i64, kind: &str) -> Vec<Made> {
+    fn summed(count: usize, over: u64, length: i64, kind: &str) -> Vec<Made> {
+        dots(&vec![([4096, over, 4096], length); count], kind)
+    }
+
+    /// Products of R x K by K x N, by these sides and their time, of numbers of this type.
+    fn dots(all: &[([u64; 3], i64)], kind: &str) -> Vec<Made> {
         let mut tpu = Made::tpu(0);
-        let stats =
-            [("flops", Value::Double(33.55e6 * over as f64)), ("bytes_accessed", Value::Double(0.1e9))];
-        let names: Vec<String> = (1..=count).map(|n| format!("d.{n}")).collect();
-        let mut text = format!(
-            "HloModule m\n\nENTRY e {{\n  p = {kind}[4096,{over}]{{1,0}} parameter(0)\n  q = {kind}[{over},4096]{{1,0}} parameter(1)\n"
-        );
-        for (n, name) in (1..).zip(&names) {
+        let mut text = "HloModule m\n\nENTRY e {\n".to_owned();
+        let names: Vec<String> = (0..all.len()).map(|n| format!("d.{n}")).collect();
+        let (mut ops, mut at) = (Vec::new(), 0);
+        for (n, (([rows, over, columns], length), name)) in all.iter().zip(&names).enumerate() {
+            let flops = 2.0 * (rows * over * columns) as f64;
+            let stats = [("flops", Value::Double(flops)), ("bytes_accessed", Value::Double(1e6))];
             tpu.op(name, "convolution", "", &stats);
-            let root = if n == count { "ROOT " } else { "" };
-            text.push_str(&format!("  {root}{name} = f32[4096,4096]{{1,0}} dot(p, q), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"));
+            let root = if n + 1 == all.len() { "ROOT " } else { "" };
+            text.push_str(&format!(
+                "  p{n} = {kind}[{rows},{over}]{{1,0}} parameter({})\n  q{n} = {kind}[{over},{columns}]{{1,0}} parameter({})\n  \
+                 {root}{name} = f32[{rows},{columns}]{{1,0}} dot(p{n}, q{n}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n",
+                2 * n,
+                2 * n + 1
+            ));
+            ops.push((name.as_str(), "", at, *length));
+            at += length;
         }
         text.push_str("}\n");
-        tpu.programs(&[("jit_step(7)", 0, count * length)]);
-        let ops: Vec<_> = names
-            .iter()
-            .enumerate()
-            .map(|(n, name)| (name.as_str(), "", n as i64 * length, length))
-            .collect();
+        tpu.programs(&[("jit_step(7)", 0, at)]);
         tpu.ops(&ops);
         vec![tpu, Made::program(&text)]
     }
@@ -330,34 +340,11 @@ mod tests {
 
     /// Products of 8192 x K by K x N in bfloat16, each at this share of a v5e's peak.
     fn shapes(all: &[(u64, u64, f64)]) -> Vec<Made> {
-        let mut tpu = Made::tpu(0);
-        let mut text = "HloModule m\n\nENTRY e {\n".to_owned();
-        let mut ops = Vec::new();
-        let names: Vec<String> = (0..all.len()).map(|n| format!("d.{n}")).collect();
-        let mut at = 0;
-        for (n, ((k, columns, share), name)) in all.iter().zip(&names).enumerate() {
-            let flops = 2.0 * 8192.0 * (*k * *columns) as f64;
-            tpu.op(
-                name,
-                "convolution",
-                "",
-                &[("flops", Value::Double(flops)), ("bytes_accessed", Value::Double(1e6))],
-            );
-            text.push_str(&format!(
-                "  p{n} = bf16[8192,{k}]{{1,0}} parameter({})\n  q{n} = bf16[{k},{columns}]{{1,0}} parameter({})\n",
-                2 * n,
-                2 * n + 1
-            ));
-            let root = if n + 1 == all.len() { "ROOT " } else { "" };
-            text.push_str(&format!("  {root}{name} = f32[8192,{columns}]{{1,0}} dot(p{n}, q{n}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"));
-            let length = (flops / 197e12 / share * 1e12) as i64;
-            ops.push((name.as_str(), "", at, length));
-            at += length;
-        }
-        text.push_str("}\n");
-        tpu.programs(&[("jit_step(7)", 0, at)]);
-        tpu.ops(&ops);
-        vec![tpu, Made::program(&text)]
+        let dot = |(over, columns, share): &(u64, u64, f64)| {
+            let flops = 2.0 * (8192 * over * columns) as f64;
+            ([8192, *over, *columns], (flops / 197.0 / share) as i64)
+        };
+        dots(&all.iter().map(dot).collect::<Vec<_>>(), "bf16")
     }
 
     #[test]

@@ -58,6 +58,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let unseen = unseen(evidence, late);
     let longer = unseen.as_ref().map(|unseen| unseen.whole).or_else(|| steps_longer(evidence, late));
     let whole = longer.filter(|whole| *whole > cost.saved);
+    // Steps run again that say more have these in it.
+    let unseen = unseen.filter(|_| whole.is_some());
     let common = waits_of_all(evidence, late);
     let saved = (whole.unwrap_or(cost.saved) + common).min(1.0);
     let unseen_share = unseen.as_ref().map_or(0.0, |unseen| unseen.share);

@@ -179,10 +179,15 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
             units::share(all.rate / all.could)
         ),
     };
+    let why = if all.beside.is_some() {
+        "no other group does the same, so that a slow link, or an axis that they go along and the others do not, may be why"
+    } else {
+        "there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why"
+    };
     (
         claim,
         format!(
-            "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why{}",
+            "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; {why}{}",
             counted(all.ops as u64, "large op"),
             all.kinds.join(", "),
             rate(all.could),
