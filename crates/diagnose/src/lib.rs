@@ -50,7 +50,7 @@ pub static ANALYSIS: Analysis = Analysis {
     also: &[
         Also::Report,
         Also::Tool,
-        Also::Brief(&["latency_ps", "flop_share_of_peak", "hbm_share_of_peak", "regime", "gap_share"]),
+        Also::Brief(&["latency_ps", "flop_share_of_peak", "hbm_share_of_peak"]),
     ],
     run: Run::Between(run),
 };
