@@ -7,9 +7,10 @@ use super::pairs::Transfer;
 use haloscope_profile::{Device, DeviceId, LineId, Profile};
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
-use haloscope_time::account::{self, Account, Class, Group};
+use haloscope_time::account::{self, Account, Class, Group, Meter};
 use haloscope_time::cpu_work;
 use haloscope_time::intervals::Intervals;
+use haloscope_time::near::partition_near;
 use haloscope_time::nesting::walk_innermost;
 use haloscope_time::op_rows::DeviceOps;
 use haloscope_time::select::Selection;
@@ -92,6 +93,9 @@ impl Counted {
     }
 }
 
+/// A stretch of time in which an op of a transfer was the innermost one, and which transfer of a list it is.
+pub(super) type Piece = (i64, i64, usize);
+
 /// When each event of a collective was the innermost on its line: by line and event.
 #[derive(Debug, Default)]
 pub(super) struct OnCore(Vec<(LineId, usize, i64, i64)>);
@@ -115,24 +119,39 @@ impl OnCore {
         Self(found)
     }
 
-    /// When the events of a transfer were.
-    fn of(&self, transfer: &Transfer) -> impl Iterator<Item = (i64, i64)> {
-        transfer.events.iter().flat_map(|&(line, event)| {
-            let first = self.0.partition_point(|one| (one.0, one.1) < (line, event));
-            let own = self.0[first..].iter().take_while(move |one| (one.0, one.1) == (line, event));
-            own.map(|one| (one.2, one.3))
-        })
+    /// When the events of these transfers were, with the transfer's place among them.
+    pub(super) fn of(&self, transfers: &[&Transfer]) -> Vec<Piece> {
+        let (mut found, mut first) = (Vec::with_capacity(transfers.len()), 0);
+        for (at, transfer) in transfers.iter().enumerate() {
+            for &(line, event) in &transfer.events {
+                // Transfers are by time, and so their events lie near each other.
+                first = partition_near(&self.0, first, |one| (one.0, one.1) < (line, event));
+                let own = self.0[first..].iter().take_while(|one| (one.0, one.1) == (line, event));
+                found.extend(own.map(|one| (one.2, one.3, at)));
+            }
+        }
+        found
     }
 }
 
-/// For how long the core was busy with what may hide communication, between two moments.
-fn cover(account: &Account, from: i64, to: i64) -> i64 {
-    account.time_in(Class::Compute, from, to).saturating_add(account.time_in(Class::Copy, from, to))
+/// For how long the core was busy with what may hide communication.
+struct Cover<'a>([Meter<'a>; 2]);
+
+impl<'a> Cover<'a> {
+    fn of(account: &'a Account) -> Self {
+        Self([Class::Compute, Class::Copy].map(|class| account.meter(class)))
+    }
+
+    /// Between two moments.
+    fn overlap(&mut self, from: i64, to: i64) -> i64 {
+        let Self([compute, copy]) = self;
+        compute.overlap(from, to).saturating_add(copy.overlap(from, to))
+    }
 }
 
 /// A sum over the parts of a cut between two moments.
-fn sum_in(cut: &Intervals, from: i64, to: i64, of: impl Fn(i64, i64) -> i64) -> i64 {
-    units::sum(cut.within(from, to).as_slice().iter().map(|(from, to)| of(*from, *to)))
+fn sum_in(cut: &Intervals, from: i64, to: i64, mut of: impl FnMut(i64, i64) -> i64) -> i64 {
+    units::sum(cut.parts_in(from, to).map(|(from, to)| of(from, to)))
 }
 
 /// The transfers that may have a part in a cut: the only ones that a window costs more than a look at.
@@ -149,12 +168,13 @@ impl DeviceExposure {
         self.busy_ps + self.exposed_ps + self.idle_ps - self.step_ps
     }
 
-    /// Measures a device: `near` of its `count` transfers may have a part in the time that counts.
+    /// Measures a device: `near` of its `count` transfers may have a part in the time that counts; `pieces` is when their ops were
+    /// the innermost ones.
     pub(super) fn measure(
         account: &Account,
         time: &Time,
         (near, count): (&[&Transfer], usize),
-        on_core: &OnCore,
+        pieces: &[Piece],
     ) -> Self {
         let cut = &time.cut;
         let times = account.times(Some(cut));
@@ -163,9 +183,12 @@ impl DeviceExposure {
         // What a step lasts beyond the capture is time in which nobody saw an op.
         let idle_ps = times.of_group(Group::Idle) + (step_ps - times.total());
         let mut parts: Vec<(i64, i64)> = near.iter().map(|t| t.inflight()).collect();
-        parts.extend(near.iter().flat_map(|t| on_core.of(t)));
-        let inflight = Intervals::union_of(parts).intersect(cut);
-        let hidden_ps = units::sum(inflight.as_slice().iter().map(|(from, to)| cover(account, *from, *to)));
+        parts.extend(pieces.iter().map(|(from, to, _)| (*from, *to)));
+        // Two lists that are sorted or nearly so, which a stable sort finds and merges.
+        parts.sort();
+        let inflight = Intervals::union_of_sorted(parts).intersect(cut);
+        let mut cover = Cover::of(account);
+        let hidden_ps = units::sum(inflight.as_slice().iter().map(|(from, to)| cover.overlap(*from, *to)));
         let outside = count - near.iter().filter(|t| t.touches(cut)).count();
         let wall = |t: &Transfer| cut.overlap(t.inflight().0, t.inflight().1);
         Self {
@@ -185,32 +208,35 @@ impl DeviceExposure {
     }
 }
 
-/// The executions that have a part in the time that counts, each with the row of its op.
+/// The executions that have a part in the time that counts, by the row of their op and by start.
 pub(super) fn executions(
     account: &Account,
     cut: &Intervals,
     transfers: &[&Transfer],
-    on_core: &OnCore,
-) -> Vec<(u32, Execution)> {
-    let exposed = exposed_by_transfer(account, cut, transfers, on_core);
-    let one = |(transfer, exposed_ps): (&&Transfer, i64)| {
+    pieces: Vec<Piece>,
+    rows: usize,
+) -> Vec<Vec<Execution>> {
+    let exposed = exposed_by_transfer(account, cut, transfers.len(), pieces);
+    let mut cover = Cover::of(account);
+    let mut by_row = vec![Vec::new(); rows];
+    let touching = transfers.iter().zip(exposed).filter(|(transfer, _)| transfer.touches(cut));
+    for (transfer, exposed_ps) in touching {
         let (from, to) = transfer.inflight();
-        let inside = transfer.touches(cut);
-        let execution = Execution {
+        let Some(own) = by_row.get_mut(transfer.row as usize) else { continue };
+        own.push(Execution {
             device: account.device,
             start_ps: transfer.start_ps,
             end_ps: transfer.end_ps,
             transfer_end_ps: transfer.shown_end_ps,
             inflight_ps: cut.overlap(from, to),
             exposed_ps,
-            hidden_ps: sum_in(cut, from, to, |from, to| cover(account, from, to)),
+            hidden_ps: sum_in(cut, from, to, |from, to| cover.overlap(from, to)),
             done_ps: transfer.done.map_or(0, |(from, to)| cut.overlap(from, to)),
             members: transfer.members,
             unpaired: transfer.unpaired,
-        };
-        inside.then_some((transfer.row, execution))
-    };
-    transfers.iter().zip(exposed).filter_map(one).collect()
+        });
+    }
+    by_row
 }
 
 /// For how long each op of a device was exposed communication in a cut (`None` for all time), by program and name, picoseconds: those
@@ -256,21 +282,18 @@ pub fn exposed_by_op(
 fn exposed_by_transfer(
     account: &Account,
     cut: &Intervals,
-    transfers: &[&Transfer],
-    on_core: &OnCore,
+    transfers: usize,
+    mut pieces: Vec<Piece>,
 ) -> Vec<i64> {
-    let exposed = |from, to| account.time_in(Class::Communication, from, to);
-    let mut pieces: Vec<(i64, i64, usize)> = Vec::new();
-    for (at, transfer) in transfers.iter().enumerate() {
-        pieces.extend(on_core.of(transfer).map(|(from, to)| (from, to, at)));
-    }
-    pieces.sort_unstable();
-    let mut sums = vec![0_i64; transfers.len()];
+    let mut exposed = account.meter(Class::Communication);
+    // Nearly sorted, which a stable sort finds.
+    pieces.sort();
+    let mut sums = vec![0_i64; transfers];
     let mut now = i64::MIN;
     for (from, to, at) in pieces {
         let from = from.max(now);
         if from < to {
-            sums[at] = sums[at].saturating_add(sum_in(cut, from, to, exposed));
+            sums[at] = sums[at].saturating_add(sum_in(cut, from, to, |from, to| exposed.overlap(from, to)));
             now = to;
         }
     }

@@ -162,21 +162,16 @@ impl<'p> OnDevice<'p> {
     ) -> Self {
         let near = exposure::near(&found.transfers, &time.cut);
         let (near, count) = (&near[..], found.transfers.len());
-        let exposure = DeviceExposure::measure(account, time, (near, count), &found.on_core);
-        let mut executions = exposure::executions(account, &time.cut, near, &found.on_core);
-        // By op, and those of an op by time, as they are.
-        executions.sort_by_key(|(row, _)| *row);
+        let pieces = found.on_core.of(near);
+        let exposure = DeviceExposure::measure(account, time, (near, count), &pieces);
+        let rows: Vec<_> = ops.ops.iter().chain(&found.more).collect();
+        let executions = exposure::executions(account, &time.cut, near, pieces, rows.len());
         let costs = Costs::new(profile, device);
-        let mut collectives = Vec::new();
-        for own in executions.chunk_by(|a, b| a.0 == b.0) {
-            let Some((meta, module)) =
-                own.first().and_then(|(row, _)| ops.ops.iter().chain(&found.more).nth(*row as usize))
-            else {
-                continue;
-            };
-            let executions = own.iter().map(|(_, one)| *one).collect();
-            collectives.push(describe(&costs, device.kind, meta.clone(), module.clone(), executions));
-        }
+        let known = rows.iter().zip(executions).filter(|(_, own)| !own.is_empty());
+        let one = |((meta, module), own): (&&pairs::NamedOp<'p>, _)| {
+            describe(&costs, device.kind, meta.clone(), module.clone(), own)
+        };
+        let collectives = known.map(one).collect();
         Self { exposure, collectives }
     }
 }

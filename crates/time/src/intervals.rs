@@ -127,9 +127,14 @@ impl Intervals {
     /// What of the set is in `[start, end)`. Looks at that part of the set only.
     #[must_use]
     pub fn within(&self, start: i64, end: i64) -> Self {
+        Self(self.parts_in(start, end).collect())
+    }
+
+    /// The parts of the set that are in `[start, end)`, cut at its ends.
+    pub fn parts_in(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, i64)> {
         let first = self.0.partition_point(|b| b.1 <= start);
-        let inside = self.0[first..].iter().take_while(|b| b.0 < end);
-        Self(inside.map(|b| (b.0.max(start), b.1.min(end))).filter(|b| b.0 < b.1).collect())
+        let inside = self.0[first..].iter().take_while(move |b| b.0 < end);
+        inside.map(move |b| (b.0.max(start), b.1.min(end))).filter(|b| b.0 < b.1)
     }
 
     /// What of `[start, end)` is not in the set. Looks at that part of the set only.

@@ -32,6 +32,7 @@ pub mod launch_facts;
 pub mod launches;
 pub mod layer;
 pub mod memory_space;
+pub mod near;
 pub mod nesting;
 pub mod op_class;
 pub mod op_lines;

@@ -5,6 +5,7 @@ mod of_devices;
 mod places;
 mod spent;
 
+pub use crate::window_index::lengths::Meter;
 pub use class::{Class, Group};
 pub use of_devices::{active, of_each, of_selection};
 pub use places::{LIMITS, Limit, PLACES};
@@ -143,9 +144,14 @@ impl Account {
     }
 
     /// How long the device was in a class between two moments, picoseconds: in the time of two searches.
-    #[must_use]
-    pub fn time_in(&self, class: Class, start_ps: i64, end_ps: i64) -> i64 {
+    fn time_in(&self, class: Class, start_ps: i64, end_ps: i64) -> i64 {
         self.parts[class as usize].overlap(start_ps, end_ps)
+    }
+
+    /// Measures how long the device was in a class, time after time.
+    #[must_use]
+    pub fn meter(&self, class: Class) -> Meter<'_> {
+        Meter::of(&self.parts[class as usize])
     }
 
     /// When the device computed at a limit of the roofline.
