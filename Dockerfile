@@ -1,4 +1,4 @@
-# The server, the command line and SQL, without a shell: docs/releasing.md says how to build and run it.
+# The server, the command line and SQL, without a shell: docs/README.md#the-image says how to build and run it.
 FROM rust:1.95.0-slim-bookworm AS build
 # The image has the compiler of packaging/toolchain and, as a build needs it, a C compiler.
 WORKDIR /haloscope

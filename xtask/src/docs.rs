@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = root();
     let docs = root.join("docs");
     let runs = Runs::open(&root)?;
-    let mut pages = vec![docs.join("README.md"), docs.join("mcp.md"), docs.join("xprof.md")];
+    let mut pages = vec![docs.join("README.md"), docs.join("automation.md"), docs.join("xprof.md")];
     for analysis in analyses::ALL {
         let page = docs.join("analyses").join(format!("{}.md", analysis.slug()));
         if !page.exists() && args.write {
@@ -100,7 +100,7 @@ fn generate(marker: &Marker<'_>, page: &Path, runs: &Runs) -> Result<String> {
         Marker::Example(command) => example::render(command, &root()),
         Marker::Generated => match page.file_stem().and_then(|s| s.to_str()) {
             Some("README") => Ok(index()),
-            Some("mcp") => Ok(tools()),
+            Some("automation") => Ok(tools()),
             Some("xprof") => xprof::render(&root()),
             Some(id) if analyses::find(id).is_some() => {
                 let analysis = analyses::find(id).context("just found")?;

@@ -12,7 +12,7 @@ use haloscope_report::units::LARGEST_PS;
 /// The events of a line, sorted by start, longer ones first among equals, so that a parent stands before its children.
 ///
 /// An event costs 20 bytes, 8 more on lines whose events carry device times (those that are zero take no memory), and 1 more
-/// where any is marked ([`Mark`]). docs/performance.md says why.
+/// where any is marked ([`Mark`]). docs/benchmarks.md#what-reading-costs says why.
 pub struct Events {
     pub(super) table: Table,
     pub(super) line: Span,

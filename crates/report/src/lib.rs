@@ -251,7 +251,7 @@ impl Report {
         self.trees.iter().find(|t| t.id == id)
     }
 
-    /// The report as JSON, in the shape that `docs/json.md` describes, with a newline at the end.
+    /// The report as JSON, in the shape that `docs/automation.md` describes, with a newline at the end.
     #[must_use]
     pub fn to_json(&self) -> String {
         json::render(self)

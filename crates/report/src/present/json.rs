@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::Report;
 
-/// Writes the report as one line of JSON, in the shape that `docs/json.md` describes.
+/// Writes the report as one line of JSON, in the shape that `docs/automation.md` describes.
 ///
 /// # Errors
 /// What the writer says.

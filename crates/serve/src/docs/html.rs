@@ -298,8 +298,8 @@ mod tests {
         assert!(html.contains(" code and <a href=\"https://e.org/\">"), "{html}");
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
         assert_eq!(address("analyses/ops", &"../README.md".into()), "/docs/");
-        assert_eq!(address("json", &"analyses/ops.md".into()), "/docs/analyses/ops");
-        assert_eq!(address("json", &"../../../etc/passwd".into()), "");
+        assert_eq!(address("query", &"analyses/ops.md".into()), "/docs/analyses/ops");
+        assert_eq!(address("query", &"../../../etc/passwd".into()), "");
     }
 
     #[test]

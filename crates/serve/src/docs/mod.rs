@@ -20,24 +20,28 @@ const STYLE: &str = include_str!("style.css");
 const STYLE_NAME: &str = "style.css";
 
 /// Pages that are a part of another one now, and where they stand there.
-const MOVED: [(&str, &str); 17] = [
-    ("cache", "performance#the-cache"),
+const MOVED: [(&str, &str); 21] = [
+    ("cache", "benchmarks#the-cache"),
     ("capture-advice", "capture#what-to-ask-of-the-profiler"),
     ("capture-from-the-page", "capture#capture-from-the-page"),
     ("ci", "comparison#a-gate-in-ci"),
+    ("cluster", "query#sql-on-several-machines"),
     ("cookbook", "tutorial#cookbook-from-what-you-see-to-what-to-ask"),
     ("export", "share#exports"),
     ("fleet", "comparison#many-runs-at-once"),
+    ("json", "automation#reports-as-json"),
     ("layouts", "runs#where-runs-lie-and-how-they-are-laid-out"),
     ("ledger", "comparison#a-history-of-runs-the-ledger"),
     ("many-hosts", "runs#runs-of-many-hosts-and-bounded-memory"),
-    ("mcp-tools", "mcp#tools-of-the-mcp-server-beyond-the-registry"),
+    ("mcp", "automation#tools-for-agents-mcp"),
+    ("mcp-tools", "automation#tools-of-the-mcp-server-beyond-the-registry"),
     ("object-stores", "runs#runs-in-object-stores"),
     ("parts", "runs#parts-of-runs"),
+    ("performance", "benchmarks#what-reading-costs"),
     ("report", "share#reports-in-one-file"),
     ("run", "capture#haloscope-run"),
     ("tensorboard", "python#tensorboard"),
-    ("windows", "performance#windows-of-time"),
+    ("windows", "benchmarks#windows-of-time"),
 ];
 
 /// A page of the documentation as HTML, by its path below `/docs/`; the empty path is the index. `None` where there is no such page.
