@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("style.css");
 const STYLE_NAME: &str = "style.css";
 
 /// Pages that are a part of another one now, and where they stand there.
-const MOVED: [(&str, &str); 21] = [
+const MOVED: [(&str, &str); 22] = [
     ("cache", "benchmarks#the-cache"),
     ("capture-advice", "capture#what-to-ask-of-the-profiler"),
     ("capture-from-the-page", "capture#capture-from-the-page"),
@@ -38,6 +38,7 @@ const MOVED: [(&str, &str); 21] = [
     ("object-stores", "runs#runs-in-object-stores"),
     ("parts", "runs#parts-of-runs"),
     ("performance", "benchmarks#what-reading-costs"),
+    ("releasing", "#check-a-release"),
     ("report", "share#reports-in-one-file"),
     ("run", "capture#haloscope-run"),
     ("tensorboard", "python#tensorboard"),
