@@ -60,6 +60,8 @@ fn breaks(fact: &Fact, anyway: bool) -> Finding {
         speedup: None,
         recommendation: if anyway {
             "read times a step as times of different work".to_owned()
+        } else if fact.id == "step_source" {
+            "mark the same steps in both programs (`jax.profiler.StepTraceAnnotation`) and profile them again; `--force` compares these anyway".to_owned()
         } else {
             "compare runs that do the same work; `--force` compares these anyway".to_owned()
         },

@@ -10,6 +10,7 @@ use super::RunSamples;
 use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_time::programs;
+use haloscope_time::steps::StepSource;
 
 /// One fact of two runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,13 +79,22 @@ pub fn are_comparable(facts: &[Fact]) -> bool {
 /// Two numbers of FLOPs are the same within this share: steps cut at their edges count parts of ops.
 const SAME_FLOPS: f64 = 1e-3;
 
+/// Where steps begin with launches of different programs, steps of which one has so many times the FLOPs of the other are stretches
+/// of the run that have nothing to do with each other: a loop in Python launches one program a pass, a scan one in all.
+const OTHER_STRETCH: f64 = 1.5;
+
+fn are_other_stretches(flops: [Option<f64>; 2]) -> bool {
+    matches!(flops, [Some(a), Some(b)] if a.max(b) > OTHER_STRETCH * a.min(b))
+}
+
 /// The facts of two runs, those that must match first.
 #[must_use]
 pub fn facts(a: &RunSamples<'_>, b: &RunSamples<'_>, scope: &Scope) -> Vec<Fact> {
     let runs = [a, b];
+    let name = program::common(runs).unwrap_or_default();
     let main = runs.map(|run| {
         let ranks = programs::by_time(run.profile, Some(&run.selection));
-        programs::choose(run.profile, scope, "", ranks).ok().map(|program| &program.decoded.module)
+        programs::choose(run.profile, scope, &name, ranks).ok().map(|program| &program.decoded.module)
     });
     let job = main.map(|module| module.and_then(program::job));
     let known = job.iter().all(Option::is_some);
@@ -96,7 +106,7 @@ pub fn facts(a: &RunSamples<'_>, b: &RunSamples<'_>, scope: &Scope) -> Vec<Fact>
         of("mesh", "Partitions and replicas", true, job.map(|job| Some(job?.words()))),
         // Where the program does not say how large the job is, those that were profiled are all there is to go by.
         of("devices_profiled", "Devices profiled", !known, profiled),
-        of("dtype", "Types of products", true, runs.map(program::product_types)),
+        program::product_types(runs),
         program::shapes(main),
     ];
     let flops = runs.map(flops_per_step);
@@ -120,7 +130,9 @@ pub fn facts(a: &RunSamples<'_>, b: &RunSamples<'_>, scope: &Scope) -> Vec<Fact>
         false,
         runs.map(|run| run.has_steps().then(|| run.steps.len().to_string())),
     ));
-    all.push(of("step_source", "Steps found by", false, runs.map(|run| Some(run.source.explain()))));
+    let is_launch = |run: &&RunSamples<'_>| matches!(run.source, StepSource::Launches(_));
+    let is_other = runs.iter().all(is_launch) && are_other_stretches(flops);
+    all.push(of("step_source", "Steps found by", is_other, runs.map(|run| Some(run.source.explain()))));
     all.extend(environment::facts(a.profile, b.profile));
     all
 }

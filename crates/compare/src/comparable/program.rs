@@ -55,10 +55,52 @@ pub(super) fn names(run: &RunSamples<'_>) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// What is multiplied in most of the time that goes to products: element types where the program is at hand, else how wide.
-pub(super) fn product_types(run: &RunSamples<'_>) -> Option<String> {
+/// The program that both runs have and that took most time, each run's measured by itself; `None` where they have none of one name.
+pub(super) fn common(runs: [&RunSamples<'_>; 2]) -> Option<String> {
+    let [a, b] = runs.map(shares);
+    let both = a.into_iter().filter_map(|(name, share)| Some((share + b.get(&name)?, name)));
+    both.max_by(|x, y| x.0.total_cmp(&y.0)).map(|(_, name)| name)
+}
+
+/// What share of the time of a run's programs each took, by name.
+fn shares(run: &RunSamples<'_>) -> BTreeMap<String, f64> {
+    let times = programs::times(run.profile, Some(&run.selection));
+    let all: f64 = times.iter().map(|time| time.total_ps as f64).sum();
+    let mut shares = BTreeMap::new();
+    // An `@` would name a stage of a dump.
+    for time in times.into_iter().filter(|time| !time.module.is_empty() && !time.module.contains('@')) {
+        *shares.entry(time.module).or_default() += time.total_ps as f64 / all.max(1.0);
+    }
+    shares
+}
+
+/// The types of a run's products.
+struct Types {
+    /// What is multiplied in most of the time that goes to products: element types where the program is at hand, else how wide.
+    words: String,
+    precision: Option<Precision>,
+    /// Whether the element types are known.
+    exact: bool,
+}
+
+/// What the runs multiply. Where of one only the width is known, widths are compared.
+pub(super) fn product_types(runs: [&RunSamples<'_>; 2]) -> Fact {
+    let types = runs.map(types);
+    let words = types.each_ref().map(|types| types.as_ref().map(|types| types.words.clone()));
+    let mut fact = Fact::of("dtype", "Types of products", true, words);
+    if let [Some(a), Some(b)] = &types
+        && !(a.exact && b.exact)
+        && a.precision.is_some()
+        && a.precision == b.precision
+    {
+        fact.same = Same::Yes;
+    }
+    fact
+}
+
+fn types(run: &RunSamples<'_>) -> Option<Types> {
     let bodies = Bodies::of(run.profile, run.ops.iter().filter_map(|op| op.meta.program_id));
-    let mut times: BTreeMap<String, f64> = BTreeMap::new();
+    let mut times: BTreeMap<String, (f64, Types)> = BTreeMap::new();
     for op in &run.ops {
         let hlo = bodies.find(&op.meta);
         let products = hlo.into_iter().flat_map(|(module, index)| {
@@ -68,22 +110,28 @@ pub(super) fn product_types(run: &RunSamples<'_>) -> Option<String> {
         let largest =
             products.max_by_key(|p| [p.n, p.k, p.batch].iter().fold(p.m, |all, n| all.saturating_mul(*n)));
         let types = match largest {
-            Some(product) => format!("{} x {}", product.lhs.name(), product.rhs.name()),
+            Some(product) => Types {
+                words: format!("{} x {}", product.lhs.name(), product.rhs.name()),
+                precision: Precision::of(product.lhs).filter(|one| Precision::of(product.rhs) == Some(*one)),
+                exact: true,
+            },
             None if bodies.class(&op.meta).multiplies() => match Precision::of_op(&op.meta, None) {
-                Some(precision) => precision.word().to_owned(),
+                Some(precision) => {
+                    Types { words: precision.word().to_owned(), precision: Some(precision), exact: false }
+                }
                 None => continue,
             },
             None => continue,
         };
-        *times.entry(types).or_default() += op.mean_ps();
+        times.entry(types.words.clone()).or_insert((0.0, types)).0 += op.mean_ps();
     }
-    let mut best: Option<(String, f64)> = None;
-    for (types, ps) in times {
-        if best.as_ref().is_none_or(|(_, most)| ps > *most) {
-            best = Some((types, ps));
+    let mut best: Option<(f64, Types)> = None;
+    for (ps, types) in times.into_values() {
+        if best.as_ref().is_none_or(|(most, _)| ps > *most) {
+            best = Some((ps, types));
         }
     }
-    best.map(|(types, _)| types)
+    best.map(|(_, types)| types)
 }
 
 /// An amount of a step on a device. The work of a loop is that of the ops inside.

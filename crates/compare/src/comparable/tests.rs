@@ -142,3 +142,26 @@ fn forged_pairs() {
     assert!(are_comparable(&of_runs(&a, &b)), "the same work in other blocks");
     assert!(!are_comparable(&of_runs(&forged("decode_v5e4").unwrap(), &forged("moe_v5p4").unwrap())));
 }
+
+/// A rollout of 50 calls from Python against one scan: each call begins what is taken for a step, and 50 times as many steps that are
+/// shorter are no faster run.
+#[test]
+fn steps_that_other_programs_begin_are_compared_only_where_they_do_as_much() {
+    assert!(
+        are_other_stretches([Some(8.3e6), Some(1.6e5)]) && are_other_stretches([Some(1.6e5), Some(8.3e6)])
+    );
+    assert!(!are_other_stretches([Some(8.3e6), Some(8.1e6)]));
+    assert!(!are_other_stretches([Some(8.3e6), None]));
+}
+
+#[test]
+fn the_program_that_both_runs_have_is_held_against_itself() {
+    let scope = Scope::default();
+    let (train, infer) = (fixture("tpu-train"), fixture("tpu-decode"));
+    let samples = |profile| RunSamples::of(&Scoped::new(profile, &scope), &mut Notes::default()).unwrap();
+    let (a, b) = (samples(&train), samples(&infer));
+    let names = |run: &RunSamples<'_>| program::names(run).unwrap();
+    assert!(program::common([&a, &a]).is_some_and(|name| names(&a).contains(&name)), "{}", names(&a));
+    let common = program::common([&a, &b]);
+    assert!(common.is_none_or(|name| names(&a).contains(&name) && names(&b).contains(&name)));
+}
