@@ -63,7 +63,7 @@ impl Cause {
                 });
                 let paced = launched.filter(|_| is_paced).map_or_else(String::new, |(pace, _)| {
                     format!(
-                        "; no more, for the thread that launches is busy for {} in each step",
+                        "; not more, because the thread that launches is busy for {} in each step",
                         units::duration_ps(pace)
                     )
                 });

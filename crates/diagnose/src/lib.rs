@@ -42,8 +42,8 @@ pub static ANALYSIS: Analysis = Analysis {
     ],
     needs: &[
         "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
-        "step markers, host events, HLO modules: each check says what it lacks",
-        "without a timeline: kernels that carry their LLO, of a profile or of a compiler's dump; then only what their schedules show is checked",
+        "step markers, host events, HLO modules: each check says what is missing",
+        "without a timeline: kernels with their LLO, from a profile or a compiler's dump; then only their schedules are checked",
     ],
     reads: &[Input::Profile, Input::Program],
     example: "diagnose logs",
@@ -108,10 +108,10 @@ fn host_clock(evidence: &Evidence<'_>, notes: &mut Notes) {
             "host_clock_apart",
             Severity::Info,
             format!(
-                "a program begins {} before its host has queued it: the clocks of host and device are apart",
+                "a program begins {} before its host queued it: the clocks of host and device differ",
                 haloscope_report::units::duration_ps(behind_ps as f64)
             ),
-            "what the host did in a gap of the device was looked up that much later",
+            "to see what the host did in a gap of the device, the host was read that much later",
             "",
         );
     }
@@ -129,7 +129,7 @@ fn of_kernels(asked: &Scoped<'_>, notes: &mut Notes) -> Report {
         "no_timeline",
         Severity::Info,
         "the run has no timeline",
-        "only what the schedules of compiled kernels show is checked; what it costs is unknown",
+        "only the schedules of compiled kernels are checked; what the findings cost is unknown",
         "capture a profile while it runs",
     );
     let mut values = headline(&checked, &ranked);
@@ -139,7 +139,7 @@ fn of_kernels(asked: &Scoped<'_>, notes: &mut Notes) -> Report {
         Some(evidence.kernels().all.len()),
         Unit::Count,
         Status::Measured,
-        "Ops that carry their LLO and were looked at; only of a run without a timeline.",
+        "Ops with their LLO that were checked; only for a run without a timeline.",
     ));
     Report {
         values,
@@ -178,7 +178,7 @@ fn headline(checked: &[Checked], ranked: &[(Standing, Finding)]) -> Vec<Value> {
             Some(verdict::sentence(ranked)),
             Unit::None,
             first.map_or(Status::Derived, |finding| finding.status),
-            "The first cause and its ceiling in one sentence; without a fault, the largest cost of the design, else what the time goes to.",
+            "The first cause and its ceiling in one sentence; if there is no fault, the largest cost of the design, or else where the time goes.",
         ),
         Value::new(
             "first_cause",
@@ -186,7 +186,7 @@ fn headline(checked: &[Checked], ranked: &[(Standing, Finding)]) -> Vec<Value> {
             first.map(|finding| finding.id),
             Unit::None,
             Status::Derived,
-            "The rule whose finding ranks first; unknown where no cause was found.",
+            "The rule whose finding ranks first; unknown if no cause was found.",
         ),
         Value::new(
             "first_speedup",
@@ -194,7 +194,7 @@ fn headline(checked: &[Checked], ranked: &[(Standing, Finding)]) -> Vec<Value> {
             first.and_then(|finding| finding.speedup),
             Unit::Ratio,
             first.map_or(Status::Unknown, |finding| finding.status),
-            "Time now over time without that cause, at most.",
+            "Time now divided by the time without that cause, at most.",
         ),
         Value::new(
             "cause_count",
@@ -210,7 +210,7 @@ fn headline(checked: &[Checked], ranked: &[(Standing, Finding)]) -> Vec<Value> {
             Some(unknown),
             Unit::Count,
             Status::Derived,
-            "Checks for which the run lacks something.",
+            "Checks that need something the run does not have.",
         ),
     ]
 }
@@ -219,39 +219,39 @@ fn causes_table(causes: &[Finding]) -> Table {
     let mut rows = Vec::new();
     for (place, finding) in causes.iter().enumerate() {
         let row = row![
-            count("rank", "Rank", "By what removing the cause gives at most.", place + 1),
+            count("rank", "Rank", "1 is the cause whose removal saves the most.", place + 1),
             text("id", "Cause", "The rule that found it.", finding.id.replace('_', " ")),
             prose("claim", "Claim", "One sentence.", finding.claim.as_str()),
             share(
                 "saved_share",
                 "Saved at most",
-                "Share of the active window that would go if the cause did. Causes do not add up where they share time.",
+                "Share of the active window that would be saved without the cause. Causes that share time do not add up.",
                 finding.speedup.map(ceiling::saved_share)
             ),
             float("speedup", "Speed-up", Unit::Ratio, "1 / (1 - saved share) (Amdahl).", finding.speedup),
             share(
                 "together_share",
                 "With its kind",
-                "The saved share of all causes of this kind together, such as exposed collectives of every sort; only where there are several.",
+                "The saved share of all causes of this kind together, such as all kinds of exposed collectives; only if there are several.",
                 together(causes, finding)
             ),
             text(
                 "explained_by",
                 "Partly due to",
-                "The cause that explains a part of its time, which is taken from the share.",
+                "The cause that explains part of its time; that part is not in the share.",
                 finding.explained_by.map(|id| id.replace('_', " "))
             ),
             text("status", "Known", "measured, derived or estimated.", finding.status.word()),
             prose(
                 "falsifier",
-                "Refuted if",
-                "The observation that would refute it.",
+                "Wrong if",
+                "What you would see if the finding were wrong.",
                 finding.falsifier.as_str()
             ),
         ];
         rows.push(row);
     }
-    Table::of("causes", "Causes, by what removing each gives at most", rows)
+    Table::of("causes", "Causes, by what removing each can save at most", rows)
 }
 
 /// The share that the causes of a finding's kind save together; `None` for an only one. They take no time twice.

@@ -76,7 +76,7 @@ fn reduce(standing: &mut Standing, finding: &mut Finding, cause: &'static str, t
     let name = cause.replace('_', " ");
     finding.explained_by = Some(cause);
     let due = format!(
-        "{} of the active window of this is due to the cause `{name}` and is counted there",
+        "of this, {} of the active window is due to the cause `{name}` and is counted there",
         units::share(taken)
     );
     finding.evidence = if finding.evidence.is_empty() { due } else { format!("{}; {due}", finding.evidence) };
@@ -84,7 +84,7 @@ fn reduce(standing: &mut Standing, finding: &mut Finding, cause: &'static str, t
         *standing = Standing::Symptom;
         finding.severity = Severity::Info;
         finding.speedup = None;
-        finding.ceiling = format!("nothing of its own: it goes with the cause `{name}`");
+        finding.ceiling = format!("nothing on its own: it goes away with the cause `{name}`");
     } else {
         finding.severity = finding.severity.min(if left >= WORTH_A_WARNING.bad {
             Severity::Error
@@ -94,7 +94,8 @@ fn reduce(standing: &mut Standing, finding: &mut Finding, cause: &'static str, t
             Severity::Info
         });
         finding.speedup = Some(ceiling::speedup(left));
-        finding.ceiling = format!("{}, beyond what goes with the cause `{name}`", speedup_words(left));
+        finding.ceiling =
+            format!("{}, without the part that is due to the cause `{name}`", speedup_words(left));
     }
 }
 
@@ -145,7 +146,7 @@ mod tests {
         );
         assert_eq!(all[1].1.explained_by, Some("late_host"));
         assert!(
-            all[1].1.evidence.starts_with("15.0% of the active window of this is due to"),
+            all[1].1.evidence.starts_with("of this, 15.0% of the active window is due to"),
             "{:?}",
             all[1]
         );

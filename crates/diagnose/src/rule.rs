@@ -150,26 +150,26 @@ impl Checked {
             text(
                 "verdict",
                 "Verdict",
-                "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
+                "`found`, `clear`, `does not apply`, or `unknown` if the profile does not say.",
                 self.outcome.verdict.word()
             ),
             share(
                 "saved_share",
                 "Saved at most",
-                "Share of the active window that would go if the cause did; of several findings the largest.",
+                "Share of the active window that would be saved without the cause; of several findings the largest.",
                 self.saved_share()
             ),
             text(
                 "threshold",
                 "Threshold",
-                "From where on it is a finding.",
+                "The value from which it is a finding.",
                 self.rule.threshold.map(Threshold::words)
             ),
-            prose("said", "Seen", "What was seen, or why it cannot be told.", self.outcome.said.as_str()),
+            prose("said", "Seen", "What was seen, or why it is unknown.", self.outcome.said.as_str()),
             prose(
                 "needs",
                 "Needs",
-                "What a profile must hold for the check; where it could not tell.",
+                "What the profile must have for the check; only where the verdict is unknown.",
                 Some(self.rule.needs).filter(|_| self.outcome.verdict == Verdict::Unknown)
             ),
         ]

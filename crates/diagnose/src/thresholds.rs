@@ -49,7 +49,7 @@ macro_rules! thresholds {
 // Add a line for each number a rule compares with; keep them sorted by subject.
 thresholds! {
     WORTH_A_WARNING: "worth_a_warning", "share of the active window that a cause costs", Share, 0.05, 0.5, OURS;
-    FAULT: "fault", "share of the active window that a fault costs, for it to stand before what the program's design costs", Share, 0.01, 0.10, OURS;
+    FAULT: "fault", "share of the active window that a fault must cost to rank before the costs of the program's design", Share, 0.01, 0.10, OURS;
     GAP: "gap", "time that neither FLOPs nor bytes explain, of the time of an op or program", Share, 0.10, 0.30, PRACTICE;
     OP_WORTH: "op_worth", "share of the active window that one op could save, for it to be named", Share, 0.01, 0.05, OURS;
     DATA_FORMATTING: "data_formatting", "share of the active window in copies and changes of layout", Share, 0.05, 0.10, PRACTICE;
@@ -67,30 +67,30 @@ thresholds! {
     MXU_FILL: "mxu_fill", "what a kernel's products fill of matrix units by k and n", Share, 0.90, 0.50, PRACTICE;
     DOMINANT: "dominant", "share of the ops' time that one op has", Share, 0.25, 0.50, PRACTICE;
     SLOW_STEPS: "slow_steps", "time of a step beyond the median step, of the median; and four robust deviations", Share, 0.05, 0.25, OURS;
-    SLOWER_STEPS: "slower_steps", "time of steps at a worse level than the best one that lasts, beyond it, of the active window", Share, 0.005, 0.10, OURS;
-    STALLS: "stalls", "time of steps that take longer every so often, beyond that of the others, of the active window", Share, 0.005, 0.10, OURS;
+    SLOWER_STEPS: "slower_steps", "extra time of steps at a worse level than the best lasting one, of the active window", Share, 0.005, 0.10, OURS;
+    STALLS: "stalls", "extra time of steps that take longer every so often, of the active window", Share, 0.005, 0.10, OURS;
     INPUT: "input", "share of the active window in which devices wait for input", Share, 0.05, 0.20, XPROF;
     HOST_CAUSE: "host_cause", "share of the active window in which devices have no program for one reason on the host", Share, 0.02, 0.10, OURS;
     SMALL_PROGRAMS: "small_programs", "share of the active window without a program while the host launches programs of a few ops each", Share, 0.10, 0.50, OURS;
     HOST_TRANSFER: "host_transfer", "share of the active window in copies to and from the host that nothing hides", Share, 0.05, 0.20, OURS;
     BARRIER: "barrier", "share of the active window in barriers between cores", Share, 0.05, 0.10, XPROF;
     DEBUG: "debug", "share of the active window in callbacks from the device; XProf's DebugPrintRule has 5%", Share, 0.01, 0.05, XPROF;
-    EXP: "exp", "share of the active window in ops that exponentials bound", Share, 0.10, 0.30, PRACTICE;
+    EXP: "exp", "share of the active window in ops limited by exponentials", Share, 0.10, 0.30, PRACTICE;
     NEAR_ROOF: "near_roof", "share of the active window in ops at 70% of a roof or more", Share, 0.10, 0.50, OURS;
-    BELOW_USUAL: "below_usual", "what ops that one limit binds all reach, of what is usual on the chip at least", Share, 0.90, 0.70, OURS;
+    BELOW_USUAL: "below_usual", "the rate that all ops with one limit reach, of the lowest usual rate on the chip", Share, 0.90, 0.70, OURS;
     UNKNOWN_FLOPS: "unknown_flops", "share of the active window in kernels without a FLOP count", Share, 0.05, 0.30, OURS;
     MFU: "mfu", "FLOPs over peak, of the active window", Share, 0.50, 0.30, PRACTICE;
     WIDE_PRECISION: "wide_precision", "share of the active window in products of 32-bit operands (not on CPUs) and in ops of 64-bit floats", Share, 0.05, 0.30, OURS;
     ONE_HOT: "one_hot", "share of the active window in products with a one-hot operand", Share, 0.02, 0.20, OURS;
     WHOLE_SORT: "whole_sort", "share of the active window in sorts of which a few values are used", Share, 0.02, 0.20, OURS;
-    PADDING: "padding", "share of the active window that ops held up by the matrix unit or HBM spend on padding", Share, 0.05, 0.20, OURS;
-    EXPERTS: "experts", "share of the active window in which devices wait for the one whose experts have most to do", Share, 0.01, 0.10, OURS;
+    PADDING: "padding", "share of the active window that ops limited by the matrix unit or HBM spend on padding", Share, 0.05, 0.20, OURS;
+    EXPERTS: "experts", "share of the active window in which devices wait for the one whose experts have the most to do", Share, 0.01, 0.10, OURS;
     DONATION: "donation", "bytes of inputs that an output could take over, of the device's memory", Share, 0.02, 0.10, OURS;
     MEMORY_FULL: "memory_full", "bytes in use at the peak, of the device's memory", Share, 0.90, 1.0, PRACTICE;
     REDUCE: "reduce", "share of the active window in reductions", Share, 0.10, 0.30, PRACTICE;
     RECOMPUTATION: "recomputation", "share of the active window in ops that compute the forward pass again", Share, 0.05, 0.25, OURS;
     SPARSE_CORE: "sparse_core", "share of the active window in synchronous collectives while SparseCores idle", Share, 0.05, 0.20, OURS;
-    UNFUSED: "unfused", "share of the active window that one value's way through memory takes", Share, 0.02, 0.10, OURS;
+    UNFUSED: "unfused", "share of the active window that passing one value through memory takes", Share, 0.02, 0.10, OURS;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
     CPU_GAP: "cpu_gap", "share of the active window in which a CPU runs no program or no op of one, for no reason that has a rule", Share, 0.10, 0.30, OURS;
     OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
@@ -135,7 +135,7 @@ impl Threshold {
                 text(
                     "source",
                     "Source",
-                    "Who says so: practice of the field, XProf, or this project.",
+                    "Where the threshold comes from: practice of the field, XProf, or this project.",
                     one.source
                 ),
             ];

@@ -12,7 +12,7 @@ pub(super) fn sentence(ranked: &[(Standing, Finding)]) -> String {
         None => format!("{NONE}."),
         Some((Standing::Cause, finding)) => format!("{}{}.", finding.claim, faster(finding)),
         Some((Standing::Cost, finding)) if finding.speedup.is_none() => {
-            format!("No fault with a known cost. To look at first: {}.", finding.claim)
+            format!("No fault with a known cost. Look at this first: {}.", finding.claim)
         }
         Some((Standing::Cost, finding)) => format!("{NONE}. {}{}.", finding.claim, faster(finding)),
         Some((_, finding)) => format!("{NONE}. {}.", finding.claim),
@@ -52,6 +52,6 @@ mod tests {
     fn a_cause_whose_worth_is_not_known_has_no_number() {
         assert_eq!(sentence(&[(Standing::Cause, finding("x", None))]), "x.");
         let cost = (Standing::Cost, finding("Copies take long", None));
-        assert_eq!(sentence(&[cost]), "No fault with a known cost. To look at first: Copies take long.");
+        assert_eq!(sentence(&[cost]), "No fault with a known cost. Look at this first: Copies take long.");
     }
 }

@@ -141,7 +141,7 @@ impl Variants {
     /// Beyond what the first runs are counted, in words.
     pub(crate) fn beyond(&self) -> &'static str {
         if self.is_estimated {
-            "the fastest ops of their kind (programs ran once, so their next runs may be faster still)"
+            "the fastest ops of their kind (programs ran once, so their next runs may be even faster)"
         } else {
             "their fastest run"
         }

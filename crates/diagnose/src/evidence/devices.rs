@@ -94,7 +94,7 @@ impl<'p> Evidence<'p> {
     pub(crate) fn last_words(&self) -> String {
         self.last().map_or_else(String::new, |last| {
             format!(
-                "; devices wait {} a step for members that come late, {}",
+                "; devices wait {} a step for late members, {}",
                 units::duration_ps(last.waiting_ps),
                 last.words()
             )

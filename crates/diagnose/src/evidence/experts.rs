@@ -74,7 +74,9 @@ impl<'p> Evidence<'p> {
         }
         let devices = self.selection.devices.len();
         if devices < 2 {
-            return Seen::Unknown("one device: there is no other to compare its experts with".into());
+            return Seen::Unknown(
+                "the profile has one device, so its experts cannot be compared with others".into(),
+            );
         }
         let experts: Vec<(Option<u64>, &str)> =
             ops.iter().map(|op| (op.meta.program_id, op.meta.name.as_ref())).collect();
@@ -98,7 +100,7 @@ impl<'p> Evidence<'p> {
             spread.add(of_devices);
         }
         if expert.usual_ps <= 0.0 {
-            return Seen::Unknown("the experts do not run as often on one device as on another".into());
+            return Seen::Unknown("the experts do not run equally often on all devices".into());
         }
         let rest_share = if rest.usual_ps > 0.0 { rest.excess_ps / rest.usual_ps } else { 0.0 };
         let excess_ps = (expert.excess_ps - rest_share * expert.usual_ps).max(0.0);

@@ -176,7 +176,7 @@ impl<'p> Evidence<'p> {
         let mut all: Vec<&One> = all.collect();
         let time: f64 = all.iter().map(|one| one.time_ps).sum();
         let share = self.of_active(time);
-        let seen = format!("{} that clearly {} limits", counted(all.len() as u64, "op"), roof.words());
+        let seen = format!("{} clearly limited by {}", counted(all.len() as u64, "op"), roof.words());
         let reached = || all.iter().map(|one| one.reached);
         let (least, most) = (reached().fold(f64::INFINITY, f64::min), reached().fold(0.0, f64::max));
         let is_close =

@@ -63,7 +63,7 @@ impl Baseline {
                 "Score",
                 self.score(),
                 Unit::Ratio,
-                "FLOP rate in percent of peak x 100 / latency in milliseconds, as loops that keep or revert a change use it. It rewards latency twice: with the same work a step twice as fast scores four times as much.",
+                "FLOP rate in percent of peak x 100 / latency in milliseconds: a score for loops that keep or revert each change. It rewards latency twice: with the same work, a step twice as fast scores four times as much.",
             ),
             Value::new(
                 "latency_ps",
@@ -71,11 +71,11 @@ impl Baseline {
                 Some(self.latency_ps),
                 Unit::Ps,
                 Status::Measured,
-                "Mean time of a step; without steps of an execution of the program that takes most time, else the active window. `latency_of` says which.",
+                "Mean time of a step; without steps, of an execution of the program that takes the most time; else the active window. `latency_of` says which.",
             ),
             Value::new(
                 "latency_of",
-                "Latency is that of",
+                "Latency of",
                 Some(self.latency_of),
                 Unit::None,
                 Status::Measured,
@@ -130,14 +130,14 @@ impl Baseline {
                 "Gap",
                 self.gap_ps(),
                 Unit::Ps,
-                "Latency less the time that FLOPs at peak or bytes at bandwidth alone would take, whichever is longer.",
+                "Latency minus the longer of two times: that of the FLOPs at peak rate and that of the bytes at full bandwidth.",
             ),
             number(
                 "gap_share",
                 "Gap share",
                 self.gap_share(),
                 Unit::Share,
-                "Gap over latency: small under 10%, large over 30%.",
+                "Gap divided by latency: small under 10%, large over 30%.",
             ),
         ]
     }

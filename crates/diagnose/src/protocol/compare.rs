@@ -31,7 +31,7 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
         question,
         verdict: Word::Stated,
         said: format!(
-            "change one thing, capture as many steps again ({}) with the same batch, shapes and versions; steps spread by {}, so that a difference of means under {} is noise",
+            "change one thing, then capture as many steps again ({}) with the same batch, shapes and versions; step times vary by {}, so a difference of means under {} is noise",
             summary.count,
             units::share(spread),
             floor.map_or_else(|| "any size".to_owned(), units::share)

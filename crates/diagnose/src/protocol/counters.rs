@@ -17,7 +17,7 @@ const SHOWN: [(&str, &str); 6] = [
 
 pub(super) fn step(given: &Given<'_, '_>) -> Step {
     let see = vec![Link::to("hlo counters")];
-    let question = "Is the program what was written?";
+    let question = "Does the compiled program match the code?";
     let mut notes = Notes::default();
     let evidence = given.evidence;
     match counters::run(evidence.asked, given.params, &mut notes) {

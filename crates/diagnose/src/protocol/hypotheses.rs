@@ -20,7 +20,7 @@ fn named(causes: &[Finding]) -> Vec<String> {
 }
 
 pub(super) fn step(given: &Given<'_, '_>) -> Step {
-    let question = "Which causes, and what would removing each give at most?";
+    let question = "Which causes are there, and what can removing each save at most?";
     let see = vec![Link::to("diagnose").table("causes")];
     let said = match given.causes {
         [] => "no rule found a cause of lost time; the checks say what could not be decided".into(),
@@ -37,13 +37,13 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
 
 /// One change at a time: the cause with the highest ceiling, and what would prove it wrong before any code is written.
 pub(super) fn first(given: &Given<'_, '_>) -> Step {
-    let question = "What to try first, alone?";
+    let question = "Which single change should come first?";
     match given.causes.first() {
         Some(finding) => Step {
             question,
             verdict: Word::Stated,
             said: format!(
-                "{}. Refuted if {}",
+                "{}. Wrong if {}",
                 capitalized(finding.recommendation.trim_end_matches('.')),
                 finding.falsifier
             ),
@@ -52,7 +52,7 @@ pub(super) fn first(given: &Given<'_, '_>) -> Step {
         None => Step {
             question,
             verdict: Word::Good,
-            said: "nothing by these rules: a change of the algorithm, of precision or of the number of chips"
+            said: "these rules suggest nothing: change the algorithm, the precision or the number of chips"
                 .into(),
             see: Vec::new(),
         },

@@ -6,7 +6,7 @@ use haloscope_report::Link;
 use haloscope_report::units;
 
 pub(super) fn step(given: &Given<'_, '_>) -> Step {
-    let (question, see) = ("Which limit is near, and how far from it?", vec![Link::to("roofline")]);
+    let (question, see) = ("Which limit is near, and how far away is it?", vec![Link::to("roofline")]);
     let line = given.baseline;
     let (Some(bound), Some(gap)) = (line.limits.bound, line.gap_share()) else {
         let what = if given.evidence.peaks.flops.is_none() {
@@ -26,8 +26,7 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
         units::duration_ps(share * line.latency_ps)
     };
     let grade = GAP.grade(gap);
-    let partial =
-        if line.is_partial { "; some ops have no count, so that the gap is an upper bound" } else { "" };
+    let partial = if line.is_partial { "; some ops have no count, so the gap is an upper bound" } else { "" };
     Step {
         question,
         verdict: grade.into(),

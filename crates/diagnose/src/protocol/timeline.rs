@@ -14,7 +14,7 @@ pub(super) fn step(given: &Given<'_, '_>) -> Step {
     let mut words = Vec::new();
     let mut verdict = Word::Unknown;
     if steps.rows.is_empty() {
-        words.push(format!("no steady state to tell: {}", steps.source.explain()));
+        words.push(format!("no steady state found: {}", steps.source.explain()));
     } else {
         let steady = steps.rows.iter().filter(|step| step.class == StepClass::Steady).count();
         let is_slower =

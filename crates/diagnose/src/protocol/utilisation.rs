@@ -30,7 +30,7 @@ const PAIRS: [Pair; 4] = [
         compute: true,
         memory: true,
         means: "balanced, near both limits",
-        next: "little is left on this chip: change the algorithm or use more chips",
+        next: "little is left to gain on this chip: change the algorithm or use more chips",
     },
     Pair {
         compute: false,
@@ -58,13 +58,18 @@ pub(in super::super) fn table(line: &Baseline) -> Table {
         let row = row![
             text("compute", "Compute", "high or low, of the peak FLOP rate.", word(pair.compute)),
             text("memory", "Memory", "high or low, of the peak HBM bandwidth.", word(pair.memory)),
-            flag("holds", "Holds", "Whether this run is here; unknown without peaks, FLOPs or bytes.", here),
-            prose("means", "Means", "What is the limit then.", pair.means),
+            flag(
+                "holds",
+                "Holds",
+                "Whether this run is in this row; unknown without peaks, FLOPs or bytes.",
+                here
+            ),
+            prose("means", "Means", "What limits the run then.", pair.means),
             prose("next", "Try", "What to do then.", pair.next),
         ];
         rows.push(row);
     }
-    Table::of("utilisation", "Utilisation as a pair", rows)
+    Table::of("utilisation", "Compute and memory utilisation", rows)
 }
 
 pub(super) fn step(given: &Given<'_, '_>) -> Step {

@@ -30,10 +30,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     let count: u64 = barriers.iter().map(|op| op.occurrences).sum();
     let straggler = evidence.straggler_share().map_or_else(String::new, |share| {
-        format!(
-            "; one device is a straggler and costs {} of the window, part of it here",
-            units::share(share)
-        )
+        format!("; one device is a straggler and costs {} of the window, partly here", units::share(share))
     });
     let finding = Cause {
         id: RULE.id,
@@ -43,9 +40,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::duration_ps(share * evidence.active_ps() / count.max(1) as f64)
         ),
         saved: Some(share),
-        assuming: "if all cores came to the barriers together".into(),
-        recommendation: "look for the core that comes last (`hosts`): uneven work, input or clock; then for barriers that could be fewer: fewer and larger collectives".into(),
-        falsifier: "the cores' waits do not differ: then it is the barrier itself, not a late core".into(),
+        assuming: "if all cores reached the barriers together".into(),
+        recommendation: "find the core that comes last and why (`hosts`): uneven work, input or clock; then use fewer barriers: fewer and larger collectives".into(),
+        falsifier: "all cores wait equally long: then the cause is the barrier itself, not a late core".into(),
         status: Status::Derived,
         links: vec![
             Link::to("ops").row("ops", first.meta.name.as_ref()),

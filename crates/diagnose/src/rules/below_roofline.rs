@@ -49,13 +49,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if pieces.is_empty() {
         return Outcome::unknown(match (evidence.peaks.flops, evidence.peaks.hbm) {
             (Some(_), Some(_)) => "no compute op has a FLOP or byte count",
-            _ => "the device's peaks are not known: no roofline",
+            _ => "the device's peaks are not known, so there is no roofline",
         });
     }
     let covered: f64 = pieces.iter().map(|p| p.time_ps).sum();
     let groups = groups(evidence);
     let said = format!(
-        "{} of the active window is in ops with a known least time; {} of them take far longer{}",
+        "{} of the active window is in ops whose shortest possible time is known; {} of them take far longer{}",
         units::share(evidence.of_active(covered)),
         match groups.len() {
             0 => "none".to_owned(),
@@ -177,10 +177,10 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
     let roof = first.piece.roof;
     let reach = first.piece.reach;
     let peers = if reach.peers == 0 {
-        "nothing in the run compares to it, so the roof itself is the ceiling".to_owned()
+        "no other op in the run is comparable, so the roof itself is the ceiling".to_owned()
     } else if reach.is_twin {
         format!(
-            "of {} with the same FLOPs and bytes the best reaches {}",
+            "of {} with the same FLOPs and bytes, the best reaches {}",
             counted(reach.peers as u64, "other op"),
             units::share(reach.share)
         )
@@ -213,10 +213,10 @@ fn finding(evidence: &Evidence<'_>, group: &[Slow<'_, '_>]) -> Finding {
         assuming: if reach.peers == 0 {
             "if it ran at the roofline, which few kernels reach".into()
         } else {
-            "if it ran as near to its limit as comparable ops".into()
+            "if it came as close to its limit as comparable ops".into()
         },
         recommendation: recommendation(roof, first.op).into(),
-        falsifier: "run alone on the same shapes it takes as long, and other shapes of the same size get no nearer to the limit".into(),
+        falsifier: "run alone on the same shapes, it takes just as long, and other shapes of the same size come no closer to the limit".into(),
         status: if matches!(roof, Roof::Vector | Roof::Exp) { Status::Estimated } else { Status::Derived },
         links: vec![
             Link::to("roofline").row("ops", name),
@@ -252,13 +252,13 @@ fn recommendation(roof: Roof, op: &Op<'_>) -> &'static str {
     }
     match roof {
         Roof::Matrix => {
-            "look at its shapes and layouts: dimensions that fill the matrix unit's tile, no transposed operand, less work fused into it"
+            "change its shapes and layouts: dimensions that fill the matrix unit's tile, no transposed operand, less work fused into it"
         }
         Roof::Hbm => {
-            "look at what it reads: rows that are contiguous in the layout, no padding, no reads of one value by several ops"
+            "look at what it reads: make rows contiguous in the layout, remove padding, do not read one value in several ops"
         }
         Roof::Vector | Roof::Vmem | Roof::Exp => {
-            "look at what is fused into it: fewer passes over the value, 16-bit types on the vector unit"
+            "look at what is fused into it: make fewer passes over the value, use 16-bit types on the vector unit"
         }
     }
 }

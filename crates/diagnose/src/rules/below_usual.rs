@@ -54,10 +54,10 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         Reached::Alike(uniform) => uniform,
         Reached::Mixed(seen) => return Outcome::clear(format!("{seen}, which reach different rates")),
         Reached::Usual(seen) => {
-            return Outcome::clear(format!("{seen}; enough of what it limits reaches what is usual"));
+            return Outcome::clear(format!("{seen}; enough of them reach the usual rate"));
         }
         Reached::Few(seen) => {
-            return Outcome::unknown(format!("{seen}: too few to judge the chip by"));
+            return Outcome::unknown(format!("{seen}: too few to judge the chip"));
         }
     };
     let Uniform { reached, fill, .. } = uniform;
@@ -68,7 +68,7 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         "{} to {} is usual{}",
         units::share(usual.low),
         units::share(usual.high),
-        if fill.least < 1.0 { " of features that are no whole matrix units" } else { "" }
+        if fill.least < 1.0 { " for sizes that do not fill whole matrix units" } else { "" }
     );
     let said = format!("{} reach {} of {}; {range}", bound(roof), units::share(reached), roof.words());
     let memory = evidence.memory_rate().or_else(|| Some(evidence.usual(Roof::Hbm)?.high)).unwrap_or(1.0);
@@ -100,10 +100,10 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
             units::share(share),
             units::share(agreeing),
             usual.source,
-            if evidence.unevenness() > 1.0 { "; without what slow devices take longer, see straggler" } else { "" },
+            if evidence.unevenness() > 1.0 { "; the extra time of slow devices is not counted here, see straggler" } else { "" },
         ),
         saved: Some(saved),
-        assuming: format!("if they ran at {}, the best that is usual", units::share(usual.high)),
+        assuming: format!("if they ran at {}, the best usual rate", units::share(usual.high)),
         recommendation: recommendation(roof).into(),
         falsifier: match roof {
             Roof::Hbm => "a copy of a large array, alone on this chip, reaches the same share of the bandwidth on every chip of this kind: then the peak or the usual range is wrong",
@@ -430,7 +430,7 @@ mod tests {
         let finding = &found.findings[0];
         assert!((finding.speedup.unwrap() - 1.825).abs() < 0.02, "{finding:?}");
         assert!(
-            finding.claim.contains("is usual of features that are no whole matrix units"),
+            finding.claim.contains("is usual for sizes that do not fill whole matrix units"),
             "{}",
             finding.claim
         );

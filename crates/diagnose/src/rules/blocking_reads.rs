@@ -28,12 +28,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     );
     READS.judge(evidence, (&part, share, said), || Words {
         claim: format!(
-            "The host waits for results in `{}` before it launches the next program: {} of the active window is idle for it",
+            "The host waits for results in `{}` before it launches the next program: this leaves the devices idle for {} of the active window",
             part.names.first().map_or("a read", |named| named.name.as_str()),
             units::share(share)
         ),
         evidence: String::new(),
-        recommendation: "do not block each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and block once".into(),
+        recommendation: "do not wait for results in each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and wait once".into(),
         assuming: None,
         also: Vec::new(),
     })

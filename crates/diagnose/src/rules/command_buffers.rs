@@ -31,9 +31,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ["GraphLaunch", "CommandBufferThunk", "command_buffer"].iter().any(|part| name.contains(part))
     });
     if launches == 0 {
-        return Outcome::unknown(format!(
-            "{said}, and no launch of a graph was recorded that would explain it"
-        ));
+        return Outcome::unknown(format!("{said}, and no recorded launch of a graph explains it"));
     }
     let finding = Cause {
         id: RULE.id,
@@ -43,11 +41,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: format!("{said}; {launches} launches of graphs were recorded"),
         saved: None,
-        assuming: "as no time is lost: only the ops, layers and FLOPs of these kernels are missing".into(),
+        assuming: "no time is lost, only the ops, layers and FLOPs of these kernels are missing".into(),
         recommendation: if evidence.profile.modules.is_empty() {
-            "for a capture that is read by op, run without CUDA or HIP graphs; leave them on otherwise".into()
+            "to see the ops in a capture, run without CUDA or HIP graphs; otherwise leave them on".into()
         } else {
-            "for a capture that is read by op, run with --xla_gpu_enable_command_buffer= (empty); leave them on otherwise".into()
+            "to see the ops in a capture, run with --xla_gpu_enable_command_buffer= (empty); otherwise leave them on".into()
         },
         falsifier: "the same kernels have no HLO op without command buffers either".into(),
         status: Status::Derived,

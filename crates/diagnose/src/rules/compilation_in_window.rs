@@ -34,10 +34,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let share = cost.share;
     let compiled = &evidence.host().compiled;
     if compiled.events.is_empty() {
-        return Outcome::clear("no compilation beside the devices' work");
+        return Outcome::clear("nothing is compiled while the devices work");
     }
     let said = format!(
-        "hosts are in calls that compile for {} beside the devices' work; devices wait for them for {} of the active window",
+        "hosts spend {} in calls that compile while the devices work; devices wait for them for {} of the active window",
         units::duration_ps(compiled.ps as f64),
         units::share(share)
     );

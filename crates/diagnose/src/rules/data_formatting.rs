@@ -75,11 +75,11 @@ fn finding(evidence: &Evidence<'_>, rest: &Group<'_, '_>) -> haloscope_report::F
             of_ops(evidence, rest),
         ),
         saved: Some(rest.share),
-        assuming: "if none of it were needed".into(),
+        assuming: "if none of this were needed".into(),
         recommendation: if is_at_edge {
             evidence.fix(&AT_EDGE)
         } else {
-            "choose layouts so that what is written is what is read: the order of dimensions in einsums, transposes moved to where they fuse, no reshape across tiled dimensions".into()
+            "write each value in the layout in which it is read: change the order of dimensions in einsums, move transposes to where they fuse, avoid reshapes across tiled dimensions".into()
         },
         falsifier: "without these copies the ops around them take that much longer, because they read the other layout".into(),
         status: Status::Derived,

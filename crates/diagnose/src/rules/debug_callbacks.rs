@@ -91,12 +91,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         assuming: if launches > 0.0 {
             "if no callback ran and launches were ahead of the device".into()
         } else if cold > 0.0 {
-            "if no callback ran and the other ops were as fast as the fastest of each: after a pause they run on cold caches".into()
+            "if no callback ran and every other op were as fast as in its fastest run: after a pause, ops run on cold caches".into()
         } else {
             "if no callback ran".into()
         },
         recommendation: evidence.fix(&LEVER),
-        falsifier: "the step takes as long without them".into(),
+        falsifier: "the step takes just as long without them".into(),
         status: if cold > 0.0 { Status::Estimated } else { Status::Derived },
         links,
     };

@@ -45,12 +45,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         assuming: "if no value had to be kept".into(),
         recommendation: match *why {
             "parameter not donated" => "donate the arguments that are not used again: `donate_argnums`",
-            "loop state" => "carry the value through the loop without reading its old form after the update",
-            _ => "read the value for the last time before it is overwritten, or donate the buffer",
+            "loop state" => "do not read the old value in the loop after the update",
+            _ => "move the last read of the value before the op that overwrites it, or donate the buffer",
         }
         .into(),
-        falsifier: "with the buffer donated, or the later read gone, the compiler still writes the copy"
-            .into(),
+        falsifier:
+            "the compiler still makes the copy when the buffer is donated or the later read is removed".into(),
         status: if *is_proven { Status::Derived } else { Status::Estimated },
         links: vec![
             Link::to("hlo counters").row("copies", first.op.meta.name.as_ref()),

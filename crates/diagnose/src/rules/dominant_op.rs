@@ -22,7 +22,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some((index, op)) = counted.clone().next().and_then(|first| {
         evidence.ops().iter().position(|op| std::ptr::eq(op, first)).map(|index| (index, first))
     }) else {
-        return Outcome::unknown("no op with time of its own");
+        return Outcome::unknown("no op has time of its own");
     };
     let all: f64 = counted.map(|op| op.self_ps as f64).sum();
     let share = if all > 0.0 { op.self_ps as f64 / all } else { 0.0 };
@@ -33,16 +33,16 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let pieces = evidence.pieces();
     let regime = match pieces.iter().find(|piece| piece.op == index) {
         Some(piece) => format!(
-            "it reaches {} of {}, the limit that is nearest",
+            "it reaches {} of {}, the nearest limit",
             units::share(piece.efficiency()),
             piece.roof.words()
         ),
-        None => "its FLOPs, bytes or the device's peaks are not known, and so neither is its limit".into(),
+        None => "its FLOPs, its bytes or the device's peaks are not known, so its limit is not known".into(),
     };
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "{} takes {} of the ops' time: its speed is the run's",
+            "{} takes {} of the ops' time: its speed decides the speed of the run",
             op.meta.name,
             units::share(share)
         ),
@@ -52,9 +52,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::duration_ps(op.self_ps as f64 / op.occurrences.max(1) as f64)
         ),
         saved: None,
-        assuming: "a fact about where to look".into(),
-        recommendation: "work on this op alone, in a program of its own, until its share has fallen".into(),
-        falsifier: "a capture over other inputs or steps has another op on top".into(),
+        assuming: "this only says where to look".into(),
+        recommendation: "work on this op first, in a small program of its own, until its share falls".into(),
+        falsifier: "in a capture of other inputs or steps, another op takes the most time".into(),
         status: Status::Measured,
         links: vec![Link::to("ops").row("ops", op.meta.name.as_ref()), evidence.timeline_of(op)],
     };

@@ -80,14 +80,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         id: RULE.id,
         severity: if is_full { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "{} of inputs of {} stay alive beside outputs of the same shape and layout: their memory is not donated{}",
+            "{} of inputs of {} stay in memory beside outputs of the same shape and layout, because they are not donated{}",
             units::bytes(bytes as f64),
             module.name,
             if is_full { format!(", and {} of the device's memory is in use", units::share(of_memory(used))) } else { String::new() },
         ),
         evidence: words.join("; "),
         ceiling: format!(
-            "{} less memory at the peak; of this {} for certain, where the output is the input changed in place. No time by itself",
+            "{} less memory at the peak; {} of this is certain, where the output is the input changed in place. By itself it saves no time",
             units::bytes(bytes as f64),
             units::bytes(carried_on as f64)
         ),

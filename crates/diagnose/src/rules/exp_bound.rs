@@ -46,20 +46,20 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Exponentials bound {} of the active window: {}",
+            "Exponentials limit {} of the active window: {}",
             units::share(share),
             common(ops.iter().copied())
         ),
         evidence: format!(
-            "{} computes {} exponentials, logarithms or the like an execution, which at the vector unit's estimated rate explain {} of its time",
+            "{} computes {} exponentials, logarithms and the like in each execution; at the vector unit's estimated rate they explain {} of its time",
             first.meta.name,
             units::number(count),
             units::share(bound.first().map_or(0.0, |piece| piece.efficiency())),
         ),
         saved: None,
-        assuming: "a limit, not a loss".into(),
-        recommendation: "fewer of them: exp2 with the factor folded into a scale, 16-bit exponentials where the chip has them, no second softmax in the backward pass".into(),
-        falsifier: "with the exponential replaced by a multiplication these ops take as long".into(),
+        assuming: "this is a limit, not a loss".into(),
+        recommendation: "compute fewer of them: exp2 with the factor folded into a scale, 16-bit exponentials where the chip has them, no second softmax in the backward pass".into(),
+        falsifier: "these ops take just as long with a multiplication in place of the exponential".into(),
         status: Status::Estimated,
         links: vec![Link::to("ops").row("ops", first.meta.name.as_ref()), evidence.timeline_of(first)],
     };

@@ -27,13 +27,13 @@ const MOSTLY: f64 = 0.6;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let experts = match evidence.experts() {
-        Seen::None => return Outcome::not_applicable("no op is called an expert's"),
+        Seen::None => return Outcome::not_applicable("no op has a name that says it belongs to an expert"),
         Seen::Unknown(why) => return Outcome::unknown(why),
         Seen::Compared(experts) => experts,
     };
     let Experts { ops, share, spread, rest, .. } = &experts;
     let said = format!(
-        "experts take {} of the active window; the device that takes longest takes {} longer than the median of the others, against {} in all other compute",
+        "experts take {} of the active window; the slowest device takes {} longer for them than the median of the others, against {} in all other compute",
         units::share(*share),
         units::share(*spread),
         units::share(*rest)
@@ -46,7 +46,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(first) = ops.first() else { return Outcome::clear(said) };
     let who = match one_device(&experts) {
         Some(device) => format!("The experts of {}", name(evidence, device)),
-        None => "The experts of the fullest device, now one, now another,".into(),
+        None => "The experts of the busiest device (not always the same one)".into(),
     };
     let finding = Cause {
         id: RULE.id,
@@ -56,17 +56,17 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             common(ops.iter().copied()),
         ),
         evidence: format!(
-            "{said}: so it is what the experts are given, and not the device; {} of the active window is exposed communication",
+            "{said}: so the cause is the load of the experts, not the device; {} of the active window is exposed communication",
             units::share(evidence.share(Class::Communication))
         ),
         saved: Some(saved),
         assuming: if is_projected {
             "if its ops took as long as on the others, found by replaying the steps".into()
         } else {
-            "if the fullest device's experts took as long as the median of the others".into()
+            "if the busiest device's experts took as long as the median of the others".into()
         },
         recommendation: "spread the tokens: a balancing loss or a bias on the router, a lower capacity factor, more or smaller experts a device, or hot experts on different devices".into(),
-        falsifier: "with tokens routed at random the same device is as slow: then it is the device, or what it was given beside tokens".into(),
+        falsifier: "the same device is just as slow with tokens routed at random: then the cause is the device, or its work besides tokens".into(),
         status: Status::Estimated,
         links: vec![
             Link::to("hosts").table("devices"),
@@ -162,7 +162,7 @@ mod tests {
     fn experts_that_are_full_in_turn_are_found_too() {
         let found = run("moe", 4, |chip, step| if chip as i64 == step % 4 { 600 } else { 400 }, |_| 300);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
-        assert!(found.findings[0].claim.contains("now one, now another"), "{found:?}");
+        assert!(found.findings[0].claim.contains("not always the same one"), "{found:?}");
         assert!((found.findings[0].speedup.unwrap() - 1.25).abs() < 0.01, "{found:?}");
     }
 

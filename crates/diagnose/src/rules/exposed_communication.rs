@@ -33,7 +33,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         "exposed collectives take {} of the active window{}",
         units::share(share),
         waiting.map_or_else(String::new, |w| {
-            format!(", {} of it waiting for members that come later", units::share(w))
+            format!(", {} of it waiting for late members", units::share(w))
         }),
     );
     if EXPOSED_COMMUNICATION.grade(share) == Grade::Good {
@@ -70,7 +70,7 @@ fn finding(evidence: &Evidence<'_>, kind: &Kind<'_, '_>) -> Finding {
         saved: Some(saved),
         assuming: "if compute hid all of it".into(),
         recommendation: recommendation(kind.name, sync > 0.5, evidence.computes_gradients()).into(),
-        falsifier: "the same work per device on one device, without collectives, takes a step as long; or the step is no shorter with the collective's result replaced by zeros".into(),
+        falsifier: "a step takes just as long on one device with the same work per device and no collectives; or it is no shorter with the collective's result replaced by zeros".into(),
         status: Status::Derived,
         links,
     }
@@ -80,26 +80,26 @@ fn finding(evidence: &Evidence<'_>, kind: &Kind<'_, '_>) -> Finding {
 fn recommendation(kind: &str, is_sync: bool, is_training: bool) -> &'static str {
     match (kind, is_sync) {
         ("all-gather", true) => {
-            "let the compiler make it asynchronous and gather weights one layer ahead (async collective fusion, latency hiding scheduler), or shard fewer weights over this axis"
+            "let the compiler make them asynchronous and gather weights one layer ahead (async collective fusion, latency hiding scheduler), or shard fewer weights over this axis"
         }
         ("all-reduce" | "reduce-scatter", true) if !is_training => {
-            "let the compiler make it asynchronous, split it into chunks that overlap with the products around it (collective matmul), or shard so that fewer layers need it"
+            "let the compiler make them asynchronous, split them into chunks that overlap with the products around it (collective matmul), or shard so that fewer layers need it"
         }
         ("all-reduce", true) => {
-            "let the compiler make it asynchronous (async all-reduce, overlap with the backward pass), or replace it by reduce-scatter and all-gather along the sequence (sequence parallelism)"
+            "let the compiler make them asynchronous (async all-reduce, overlap with the backward pass), or replace them by reduce-scatter and all-gather along the sequence (sequence parallelism)"
         }
         ("reduce-scatter", true) => {
-            "let the compiler make it asynchronous, or accumulate gradients over more micro-batches before each"
+            "let the compiler make them asynchronous, or accumulate gradients over more micro-batches before each"
         }
         ("all-to-all", _) => {
-            "split it into chunks that overlap with the experts' products, or put experts on nearer devices"
+            "split them into chunks that overlap with the experts' products, or put experts on nearer devices"
         }
         ("collective-permute", _) => {
             "start the next transfer before the product that uses the last one (double buffering)"
         }
-        (_, true) => "let the compiler make it asynchronous, or change the sharding so that less is sent",
+        (_, true) => "let the compiler make them asynchronous, or change the sharding so that less is sent",
         (_, false) => {
-            "it is asynchronous and ends late: start it earlier (scheduling window, memory limit of the scheduler) or put more compute between its start and its done"
+            "they are asynchronous and end late: start them earlier (scheduling window, memory limit of the scheduler) or put more compute between start and done"
         }
     }
 }

@@ -37,7 +37,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let busy = evidence.of_active(evidence.times().sum(|class| class.group() != Group::Idle) as f64);
     let saved = share.min(busy - needed.share);
     let said = format!(
-        "{said}; all bytes, at the {} of the bandwidth that the best ops reach, need {}",
+        "{said}; at {} of the bandwidth, which the best ops reach, all bytes need {}",
         units::share(needed.reach),
         units::share(needed.share),
     );
@@ -58,7 +58,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Waits for copies between HBM and on-chip memory take {} of the active window; the bandwidth would allow {} less",
+            "Waits for copies between HBM and on-chip memory take {} of the active window; bandwidth does not explain {} of it",
             units::share(share),
             units::share(saved),
         ),
@@ -68,9 +68,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             names.join(", "),
         ),
         saved: Some(saved),
-        assuming: "if every copy were there in time".into(),
+        assuming: "if every copy arrived in time".into(),
         recommendation: "start the copies earlier: more on-chip memory for prefetches (scoped VMEM limit), fewer small slices, weights in the order of their use; or read fewer bytes: narrower weights, larger batch".into(),
-        falsifier: "the time of these waits follows the bytes: with weights of half the width it halves".into(),
+        falsifier: "these waits follow the bytes: with weights of half the width they halve".into(),
         status: Status::Derived,
         links,
     };

@@ -85,11 +85,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             way.producer,
             way.consumer
         ),
-        evidence: format!("{} at the memory's full bandwidth; what speaks against fusing: {}", units::bytes(way.bytes as f64), way.blocked_by),
+        evidence: format!("{} at the memory's full bandwidth; reasons against fusing: {}", units::bytes(way.bytes as f64), way.blocked_by),
         saved: Some(share),
-        assuming: "if both were one op and the rest of them took as long".into(),
+        assuming: "if both were one op and the rest of their work took just as long".into(),
         recommendation: "write both as one kernel (for attention: a fused attention kernel), or remove what stands between them".into(),
-        falsifier: "a fused kernel over the same shapes takes as long as both together".into(),
+        falsifier: "a fused kernel on the same shapes takes as long as both together".into(),
         status: Status::Estimated,
         links: vec![Link::to("hlo fusions").row("unfused", way.producer.as_str())],
     };

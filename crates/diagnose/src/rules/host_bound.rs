@@ -77,7 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             )
         } else if host.has_events {
             format!(
-                "take what the host does there off the loop: fetch batches ahead on another thread, log and checkpoint there or every n-th step, launch several steps ahead, run {}",
+                "move what the host does there out of the loop: fetch batches ahead on another thread, log and checkpoint there or every n-th step, launch several steps ahead, run {}",
                 evidence.fix(&fix::STEPS_ON_DEVICE)
             )
         } else {
@@ -91,7 +91,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.is_cpu() && is_dark && host.is_traced {
         let finding = Cause {
             saved: None,
-            assuming: "on a processor other programs and the scheduler make such gaps too".into(),
+            assuming: "on a CPU, other programs and the scheduler also cause such gaps".into(),
             ..finding
         };
         return Outcome::found(said, vec![finding.into_finding(evidence)]).standing(Standing::Fact);

@@ -30,7 +30,7 @@ pub(super) static READS: HostDoing = HostDoing {
     doing: Doing::Read,
     unknown: "what hosts waited for",
     assuming: "if the host launched ahead",
-    falsifier: "the time of many steps is the same when the host blocks only after the last of them",
+    falsifier: "many steps take the same time when the host waits only after the last of them",
 };
 
 pub(super) static TRANSFERS: HostDoing = HostDoing {
@@ -109,7 +109,7 @@ impl HostDoing {
         // What takes longer than all else of a step cannot be hidden behind it.
         let assuming = match self.doing {
             Doing::Transfer if saved > 0.5 => format!(
-                "if nothing had to move; if it moved beside programs, a step would be {:.2}x as fast at most",
+                "if nothing had to move; if data moved while programs run, a step would be at most {:.2}x as fast",
                 1.0 / saved
             ),
             _ => assuming.unwrap_or(self.assuming).to_owned(),
@@ -141,7 +141,7 @@ pub(super) fn cold_words(share: f64) -> String {
         return String::new();
     }
     format!(
-        "; what programs take beyond their fastest run, {} of the active window, would go too",
+        "; the time that programs take beyond their fastest run, {} of the active window, would be saved too",
         units::share(share)
     )
 }
@@ -156,8 +156,11 @@ pub(super) fn rest_of_gaps(main: Doing, share: f64) -> String {
         return String::new();
     }
     let why = match main {
-        Doing::Compile => "it is a twentieth of them at most",
+        Doing::Compile => "it is at most a twentieth of them",
         _ => "the host would do that work while the previous program runs",
     };
-    format!("; the rest of these gaps, {} of the active window, would go too: {why}", units::share(share))
+    format!(
+        "; the rest of these gaps, {} of the active window, would be saved too: {why}",
+        units::share(share)
+    )
 }

@@ -36,7 +36,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(share),
         assuming: "if programs ran without gaps".into(),
         recommendation: "look at the longest gaps on the timeline: waits for the host or for other devices that no op shows, or kernels that are launched one by one".into(),
-        falsifier: "the gaps stay where they are when the program runs alone on the device".into(),
+        falsifier: "the same gaps appear when the program runs alone on the device".into(),
         status: Status::Derived,
         links: vec![Link::to("idle").table("gaps"), Link::to("timeline")],
     };

@@ -36,7 +36,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             return Outcome::clear(said);
         }
         return Outcome::unknown(format!(
-            "devices have no program for {} of the active window for reasons unknown, and no event says when the host fetches input",
+            "devices have no program for {} of the active window for an unknown reason, and no event says when the host fetches input",
             units::share(left)
         ));
     }
@@ -76,8 +76,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             rest_of_gaps(Doing::Input, rest) + &cold_words(cold)
         ),
         saved: Some((share + rest + waits + cold).min(1.0)),
-        assuming: "if every batch were there in time".into(),
-        recommendation: "prefetch the next batch to the device while this one is computed; then more workers for the slowest stage, or do its work ahead of time and store the result".into(),
+        assuming: "if every batch arrived in time".into(),
+        recommendation: "prefetch the next batch to the device while this one is computed; then give the slowest stage more workers, or do its work ahead of time and store the result".into(),
         falsifier: "the step time does not change with synthetic input that is already on the device".into(),
         status: if cold > 0.0 { Status::Estimated } else { Status::Derived },
         links,

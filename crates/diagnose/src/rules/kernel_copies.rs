@@ -26,7 +26,7 @@ fn copies_ps(kernel: &Facts) -> Result<f64, Seen> {
             Seen::No
         } else {
             Seen::Unknown(
-                "the run has no HLO of it that says what it copies: dump with --xla_dump_to into the same folder",
+                "the run has no HLO that says what it copies: dump with --xla_dump_to into the same folder",
             )
         });
     };
@@ -46,7 +46,7 @@ fn see(kernel: &Facts) -> Seen {
     };
     if kernel.measured_ps.is_some_and(|measured| 0.0 < measured && measured < copies) {
         return Seen::Unknown(
-            "it took less time than its copies from HBM would take: some do not come from HBM",
+            "it took less time than its copies from HBM would take, so some do not come from HBM",
         );
     }
     let ratio = copies / modelled;
@@ -57,7 +57,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let times = |ratio: f64| format!("{ratio:.2}x");
     evidence.look_at_kernels(
         see,
-        |kernel, ratio| format!("{}: copies take at least {} of what the schedule takes", op(kernel), times(ratio)),
+        |kernel, ratio| format!("{}: copies take at least {} the time of the schedule", op(kernel), times(ratio)),
         |found| {
             let (kernel, ratio) = found[0];
             let copies = copies_ps(kernel).unwrap_or_default();
@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             let cause = Cause {
                 id: RULE.id,
                 claim: format!(
-                    "The copies of {} take at least {} as long as its whole schedule: nothing in it can hide them",
+                    "The copies of {} take at least {} the time of its whole schedule: nothing in it can hide them",
                     op(kernel),
                     times(ratio)
                 ),
@@ -77,8 +77,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, times)
                 ),
                 assuming: "HBM bandwidth is the limit, so only moving fewer bytes helps".into(),
-                recommendation: "copy less: blocks that are used again before they are left (order of the grid, larger blocks of what is read often), narrower types, work of neighbours in the same kernel".into(),
-                falsifier: "a profile shows it in less time than the copies take".into(),
+                recommendation: "copy less: reuse blocks before moving on (order of the grid, larger blocks of what is read often), use narrower types, do the work of neighbouring ops in the same kernel".into(),
+                falsifier: "in a profile it takes less time than the copies".into(),
                 status: Status::Estimated,
                 links: links("kernel grid", kernel),
                 ..Cause::default()

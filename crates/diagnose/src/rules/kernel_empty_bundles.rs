@@ -68,7 +68,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, units::share)
                 ),
                 assuming: "if other work filled every one of them".into(),
-                recommendation: "more independent work in a step: larger blocks, an unrolled inner loop, several rows or tiles at once, so that one is computed while another's results are waited for".into(),
+                recommendation: "do more independent work in a step: larger blocks, an unrolled inner loop, several rows or tiles at once, so that one computes while another waits for results".into(),
                 falsifier: "a step with twice the work has twice the empty bundles".into(),
                 status: Status::Estimated,
                 links: links("kernel bundles", kernel),

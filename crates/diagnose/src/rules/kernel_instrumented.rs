@@ -41,8 +41,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     kernel.bundles,
                     others(found, |n| format!("{n:.0}"))
                 ),
-                assuming: "the traced kernel's timings do not apply to the untraced one".into(),
-                recommendation: "take numbers without `--xla_xprof_enable_custom_call_tracing`; source lines need only `--xla_xprof_register_llo_debug_info`, which changes no bundle".into(),
+                assuming: "timings of the traced kernel do not apply to the untraced one".into(),
+                recommendation: "measure without `--xla_xprof_enable_custom_call_tracing`; source lines need only `--xla_xprof_register_llo_debug_info`, which changes no bundle".into(),
                 falsifier: "`kernel diff` of both compilations shows a difference besides instrumentation".into(),
                 status: Status::Measured,
                 links: links("kernel opcodes", kernel),

@@ -41,7 +41,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             let cause = Cause {
                 id: RULE.id,
                 claim: format!(
-                    "Vector loads need more of the hot loop of {} than its products do: {loads} of its {} bundles at least, the products {products}",
+                    "In the hot loop of {}, vector loads need more bundles than the products: at least {loads} of {}, the products {products}",
                     op(kernel),
                     kernel.hot.bundles
                 ),
@@ -51,9 +51,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     units::share(share),
                     others(found, units::share)
                 ),
-                assuming: "as another unit may limit the loop next".into(),
+                assuming: "another unit may limit the loop next".into(),
                 recommendation: "load less for each product: larger tiles of the result in registers, operands that stay in the matrix unit for more rows, narrower types".into(),
-                falsifier: "a version with half the loads has a hot loop as long".into(),
+                falsifier: "a version with half the loads has an equally long hot loop".into(),
                 status: Status::Derived,
                 links: links("kernel bundles", kernel),
                 ..Cause::default()

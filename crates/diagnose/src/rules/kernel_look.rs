@@ -8,7 +8,7 @@ use crate::evidence::Evidence;
 use crate::rule::{Outcome, Standing};
 
 /// What a profile must hold for rules that look at kernels.
-pub(crate) const NEEDS: &str = "kernels that carry their LLO: --xla_xprof_register_llo_debug_info=true in LIBTPU_INIT_ARGS, or a dump of the compiler";
+pub(crate) const NEEDS: &str = "kernels with their LLO: --xla_xprof_register_llo_debug_info=true in LIBTPU_INIT_ARGS, or a dump of the compiler";
 
 /// Kernels with less of the active window are not worth a word.
 const WORTH: f64 = 0.01;
@@ -48,9 +48,11 @@ impl Evidence<'_> {
         if !kernels.carried {
             let ran = self.ops().iter().any(|op| op.meta.category.contains("custom-call"));
             return if ran {
-                Outcome::unknown("kernels ran, and none carries its LLO: their schedules are unknown")
+                Outcome::unknown(
+                    "kernels ran, but the profile has no LLO of them, so their schedules are unknown",
+                )
             } else {
-                Outcome::not_applicable("no op carries its LLO")
+                Outcome::not_applicable("no op has its LLO in the profile")
             };
         }
         let is_timed = self.is_timed();

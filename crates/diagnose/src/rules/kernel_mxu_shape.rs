@@ -36,7 +36,7 @@ fn see(kernel: &Facts) -> Seen {
             Seen::No
         } else {
             Seen::Unknown(
-                "the run has no HLO of it that says the shapes of its products: dump with --xla_dump_to into the same folder",
+                "the run has no HLO that says the shapes of its products: dump with --xla_dump_to into the same folder",
             )
         };
     };
@@ -84,9 +84,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     products.len(),
                     others(found, filled)
                 ),
-                assuming: "as something other than the matrix unit may limit the kernel".into(),
-                recommendation: format!("blocks whose inner sides are multiples of {edge}: heads or rows together in one product, or another order of the factors"),
-                falsifier: "with full sides and as many useful FLOPs the kernel has as many modelled bundles".into(),
+                assuming: "something other than the matrix unit may limit the kernel".into(),
+                recommendation: format!("use blocks whose inner sides are multiples of {edge}: heads or rows together in one product, or another order of the factors"),
+                falsifier: "with full sides and the same useful FLOPs, the kernel has as many modelled bundles".into(),
                 status: Status::Derived,
                 links: links("kernel grid", kernel),
                 ..Cause::default()

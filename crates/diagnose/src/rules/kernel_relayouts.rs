@@ -59,9 +59,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     working(kernel),
                     others(found, units::share)
                 ),
-                assuming: "as a kernel may be there to move values".into(),
+                assuming: "moving values may be what the kernel is for".into(),
                 recommendation: "give arrays the layout that the kernel works in: the dimension that it reduces or gathers over last or before last, rows that are read whole, indices that are the same for a sublane; `kernel source` has the lines".into(),
-                falsifier: "a version without the reshapes, transposes and gathers of these lines has a hot loop as long".into(),
+                falsifier: "a version without the reshapes, transposes and gathers of these lines has an equally long hot loop".into(),
                 status: Status::Derived,
                 links: links("kernel source", kernel),
                 ..Cause::default()

@@ -38,7 +38,7 @@ fn see(kernel: &Facts) -> Seen {
     }
     if kernel.mosaic.is_none() {
         return Seen::Unknown(
-            "the run has no HLO of it that says whether it has blocks: dump with --xla_dump_to into the same folder",
+            "the run has no HLO that says whether it has blocks: dump with --xla_dump_to into the same folder",
         );
     }
     let share = (kernel.hot.empty + kernel.scalar_only) as f64 / kernel.hot.bundles as f64;
@@ -85,9 +85,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     kernel.scalar_only,
                     others(found, units::share)
                 ),
-                assuming: "as larger blocks may spill, or copy what is not used".into(),
-                recommendation: "larger blocks, or several rows in a step: `kernel` says whether twice as much fits, `kernel grid` has the blocks".into(),
-                falsifier: "`kernel diff` with doubled blocks shows as many modelled bundles in all".into(),
+                assuming: "larger blocks may spill, or copy values that are not used".into(),
+                recommendation: "use larger blocks, or several rows in a step: `kernel` says whether twice as much fits, `kernel grid` has the blocks".into(),
+                falsifier: "`kernel diff` with doubled blocks shows the same number of modelled bundles in total".into(),
                 status: Status::Derived,
                 links: links("kernel grid", kernel),
                 ..Cause::default()

@@ -75,9 +75,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             if used.is_empty() { String::new() } else { format!("; units by the compiler's schedule: {}", used.join(", ")) },
         ),
         saved: Some(evidence.of_active(waits)),
-        assuming: "if every block were there in time".into(),
-        recommendation: "more buffers (double or triple buffering), larger blocks so that a block computes longer than its copy takes, fewer reads of one block by several grid steps".into(),
-        falsifier: "with one more buffer the wait stays: then bandwidth is the limit, not latency".into(),
+        assuming: "if every block arrived in time".into(),
+        recommendation: "use more buffers (double or triple buffering), use larger blocks so that a block computes longer than its copy takes, read each block in fewer grid steps".into(),
+        falsifier: "the wait stays with one more buffer: then bandwidth is the limit, not latency".into(),
         status: Status::Derived,
         links,
     };

@@ -33,25 +33,25 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     if late.is_spread() {
         return Outcome::clear(format!(
-            "{}, but all wait for longer before their work: who is last goes with what all wait for",
+            "{}, but all devices wait even longer before their work, so being last is part of that wait",
             late_words(evidence.profile, late)
         ));
     }
     if late.is_jitter() {
         return Outcome::clear(format!(
-            "{}, no more than launches of one loop on several hosts differ",
+            "{}, no more than the usual spread of launches over several hosts",
             late_words(evidence.profile, late)
         ));
     }
     if evidence.is_late_at_pace() {
         return Outcome::clear(format!(
-            "{}, and launches no slower than the others: hosts launch without a rest and no faster than devices work; see launch_bound",
+            "{}, although it launches as fast as the others: hosts launch without a pause, only as fast as devices work; see launch_bound",
             late_words(evidence.profile, late)
         ));
     }
     if evidence.late_in_launches().is_some() {
         return Outcome::clear(format!(
-            "{}, in the launch itself: hosts launch no faster than devices work; see launch_bound",
+            "{}, in the launch itself: hosts launch only as fast as devices work; see launch_bound",
             late_words(evidence.profile, late)
         ));
     }
@@ -171,7 +171,7 @@ fn all_words(common: f64) -> String {
         return String::new();
     }
     format!(
-        "; besides, all devices wait for their hosts for {} of the active window, which hosts could avoid by launching ahead",
+        "; in addition, all devices wait for their hosts for {} of the active window, which hosts could avoid by launching ahead",
         units::share(common)
     )
 }
@@ -213,7 +213,7 @@ struct Unseen {
 impl Unseen {
     fn words(&self) -> String {
         format!(
-            "; in {} further {} all wait as long in collectives for one whose beginning is not in the profile ({} of the active window)",
+            "; in {} more {}, all devices wait as long in collectives for one whose start is not in the profile ({} of the active window)",
             self.steps,
             if self.steps == 1 { "step" } else { "steps" },
             units::share(self.share)
@@ -388,7 +388,7 @@ mod tests {
     fn who_is_last_of_hosts_that_all_wait_is_no_cause() {
         let found = check_hosts(&super::RULE, all_wait(300));
         assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
-        assert!(found.said.contains("all wait for longer"), "{}", found.said);
+        assert!(found.said.contains("all devices wait even longer"), "{}", found.said);
         // What they all wait for costs what is waited for the last as well: of a step seven times in eight 340 us, and 80 in collectives.
         let input = check_hosts(&crate::rules::input_bound::RULE, all_wait(300));
         let saved = (7.0 * 340.0 + 8.0 * 80.0) / (8000.0 - 340.0);
@@ -437,7 +437,7 @@ mod tests {
         let found = finding(300);
         assert!((found.speedup.unwrap() - 8900.0 / 8000.0).abs() < 0.005, "{found:?}");
         assert!(
-            found.evidence.contains("in 1 further step all wait as long in collectives"),
+            found.evidence.contains("in 1 more step, all devices wait as long in collectives"),
             "{}",
             found.evidence
         );

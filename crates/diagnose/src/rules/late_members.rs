@@ -41,11 +41,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let Some((cost, waiting)) = waits.others.zip(waits.waiting).or_else(|| as_measured(evidence)) else {
         return Outcome::unknown(
-            "nothing says which devices took part in which collective, in steps that all of them ran",
+            "the profile does not say which devices took part in which collective, in steps that all of them ran",
         );
     };
     let said = format!(
-        "waits for members that come late take {} of the active window, {} of it without a slow device, a late host or a slow link{}",
+        "waits for late members take {} of the active window, {} of it without a slow device, a late host or a slow link{}",
         units::share(waiting),
         units::share(cost.communication),
         evidence.last_words()
@@ -55,7 +55,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     if evidence.is_bound_by_launches() {
         return Outcome::clear(format!(
-            "{said}; hosts launch without a rest and no faster than devices work, so that it goes with how far their launches drift apart: see launch_bound"
+            "{said}; hosts launch without a pause, only as fast as devices work, so the waits come from launches that drift apart: see launch_bound"
         ));
     }
     let how = if cost.is_projected {
@@ -66,7 +66,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Collectives wait for members that come late for {} of the active window; which comes last changes",
+            "Collectives wait for late members for {} of the active window; which member is last changes",
             units::share(cost.communication)
         ),
         evidence: format!(
@@ -74,9 +74,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             evidence.last_words()
         ),
         saved: Some(cost.saved),
-        assuming: "if all came together".into(),
-        recommendation: "find what makes single executions of an op long, on any device (`steps`, `hosts` by step): inputs of uneven size, experts or sequences of uneven load, other jobs on the machines; fewer collectives a step also wait less often".into(),
-        falsifier: "in another capture the same device comes last in most of them: then it is that device".into(),
+        assuming: "if all members arrived together".into(),
+        recommendation: "find what makes single executions of an op slow, on any device (`steps`, `hosts` by step): inputs of uneven size, experts or sequences of uneven load, other jobs on the machines; fewer collectives per step also mean fewer waits".into(),
+        falsifier: "in another capture the same device is last in most collectives: then the cause is that device".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("skew"), Link::to("hosts").table("slowest")],
     };
@@ -101,7 +101,7 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
     let launches = launches(evidence, share);
     let besides = if launches > 0.0 {
         format!(
-            "; besides, devices have no program for {} of the active window, which hosts could avoid by launching ahead",
+            "; in addition, devices have no program for {} of the active window, which hosts could avoid by launching ahead",
             units::share(launches)
         )
     } else {
@@ -113,21 +113,21 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
         evidence: format!(
             "{}, and {}: {}{besides}",
             if captured == 1 {
-                "the one captured member waits in them for long".to_owned()
+                "the one captured member waits long in them".to_owned()
             } else {
                 format!("all {captured} captured members wait in them equally long")
             },
             match found.quick {
                 Quick::Other(_) => "messages with more bytes do not take longer",
-                Quick::Groups(_) => "other groups do not stand in the same ones for as long",
+                Quick::Groups(_) => "other groups do not wait as long in the same ones",
                 Quick::Executions(_) => "not every time",
-                Quick::Links => "small messages take far longer than a slow link would make them",
+                Quick::Links => "small messages take far longer than a slow link explains",
             },
             match &found.quick {
                 Quick::Other(quick) => format!("{}, {}", told(&found.slow), told(quick)),
                 Quick::Groups(ps) => format!("{}, in the other groups {}", told(&found.slow), units::duration_ps(*ps)),
                 Quick::Executions(ps) => format!(
-                    "{} on average, and {} where none is late",
+                    "{} on average, and {} when no member is late",
                     told(&found.slow),
                     units::duration_ps(*ps)
                 ),
@@ -135,8 +135,8 @@ fn of_uncaptured(evidence: &Evidence<'_>, found: &Uncaptured, share: f64) -> Out
             }
         ),
         saved: Some((share + launches).min(1.0)),
-        assuming: "if collectives took what their messages need".into(),
-        recommendation: "capture on all hosts, and all chips of each (for TPUs tpu_num_chips_to_profile_per_task): the member that arrives last is the one that waits in no collective".into(),
+        assuming: "if collectives took only the time that their messages need".into(),
+        recommendation: "capture on all hosts, and all chips of each (for TPUs tpu_num_chips_to_profile_per_task): the member that arrives last is the one that never waits in a collective".into(),
         falsifier: "in a capture of all members none works longer or begins later than the others".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("ops"), Link::to("inspect")],
@@ -190,13 +190,13 @@ mod tests {
         let found = in_turn(200);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         let finding = &found.findings[0];
-        assert!(finding.claim.contains("which comes last changes"), "{}", finding.claim);
+        assert!(finding.claim.contains("which member is last changes"), "{}", finding.claim);
         // 200 us of steps of 810.
         assert!((finding.speedup.unwrap() - 810.0 / 610.0).abs() < 0.01, "{finding:?}");
         let explained = finding.explains.iter().find(|e| e.rule == "exposed_communication").unwrap();
         assert!((explained.share - 200.0 / 810.0 * 7.0 / 8.0).abs() < 0.01, "{explained:?}");
         // As `comm` has it: 200 us a step, of seven devices in eight.
-        let words = "; devices wait 175.0 us a step for members that come late, changes: TPU:";
+        let words = "; devices wait 175.0 us a step for late members, changes: TPU:";
         assert!(finding.evidence.contains(words), "{}", finding.evidence);
     }
 

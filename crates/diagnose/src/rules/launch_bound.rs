@@ -77,7 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 )
             } else if is_design {
                 format!(
-                    "Steps are as short as their launches: devices wait for the host's next launch{each}, for {} of the active window, although hosts launch without a rest",
+                    "Launches limit the steps: devices wait for the host's next launch{each}, for {} of the active window, although hosts launch without a pause",
                     units::share(share)
                 )
             } else {
@@ -106,7 +106,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 fn late_words(share: f64) -> String {
     format!(
-        "; which host launches last changes, and the others wait for it in collectives for {} of the active window, which is included",
+        "; which host launches last changes, and the others wait for it in collectives for {} of the active window, which is included here",
         units::share(share)
     )
 }

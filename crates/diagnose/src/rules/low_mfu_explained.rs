@@ -52,8 +52,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("the rest of the active window: {}", words(&lost)),
         saved: None,
         assuming: "see the individual causes".into(),
-        recommendation: "begin with the largest part".into(),
-        falsifier: "FLOPs counted by hand differ from the sum over ops: kernels without estimates, or products that are counted padded".into(),
+        recommendation: "start with the largest part".into(),
+        falsifier: "FLOPs counted by hand differ from the sum over ops: kernels without estimates, or products counted with their padding".into(),
         status: Status::Derived,
         links: vec![Link::to("compute mfu"), Link::to("roofline"), Link::to("idle").table("waterfall")],
     };
@@ -94,7 +94,7 @@ fn parts(evidence: &Evidence<'_>, peak: f64) -> Vec<Part> {
         Part { words: "bytes and vector work at their limits", share: other_limits },
         Part { words: "compute that no limit explains", share: unexplained },
         Part { words: "kernels without counted FLOPs", share: kernels },
-        Part { words: "compute of unknown limits", share: rest.max(0.0) },
+        Part { words: "compute with unknown limits", share: rest.max(0.0) },
         Part { words: "exposed communication", share: of(Class::Communication) },
         Part {
             words: "copies and waits for them",

@@ -38,7 +38,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops: Vec<&Op<'_>> = evidence.ops().iter().filter(is_work).collect();
     if ops.len() < FEWEST {
         return Outcome::unknown(format!(
-            "{} different ops compute: too few to tell what starting one costs",
+            "{} different ops compute: too few to know what it costs to start one",
             ops.len()
         ));
     }
@@ -69,10 +69,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let saved = cost(gone);
     if START_COST.grade(saved) == Grade::Good && START_COST.grade(cost(gone + unknown)) != Grade::Good {
         return Outcome::unknown(format!(
-            "{said}; the profile does not hold the programs of {unknown} of them: which of those could be one is not known"
+            "{said}; the profile does not have the programs of {unknown} of them: which of those could be fused is not known"
         ));
     }
-    let said = format!("{said}, {} of it in ops that could be one with what reads them", units::share(saved));
+    let said =
+        format!("{said}, {} of it in ops that could be fused with what reads them", units::share(saved));
     if START_COST.grade(saved) == Grade::Good {
         return Outcome::clear(said);
     }
@@ -90,11 +91,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(share),
             units::duration_ps(SMALL_PS),
         ),
-        evidence: format!("{runs} executions of {} ops; {gone} of them, of {} ops, give a value to one other op with which they could be one, most often {}; the shortest ops of the run take {}, so starting one costs about that much", small.len(), spared.len(), most.join(", "), units::duration_ps(start_ps)),
+        evidence: format!("{runs} executions of {} ops; {gone} of them, of {} ops, pass a value to one other op with which they could be fused, most often {}; the shortest ops of the run take {}, so starting one costs about that much", small.len(), spared.len(), most.join(", "), units::duration_ps(start_ps)),
         saved: Some(saved),
-        assuming: "if those that could be one with another cost no start of their own".into(),
-        recommendation: "fewer, larger ops: a larger batch, layers in one loop (scan) with more work each, elementwise code where the compiler can fuse it, a custom kernel".into(),
-        falsifier: "with twice the batch the time of these ops doubles: then it is their work, not their start".into(),
+        assuming: "if ops that could be fused with another had no start of their own".into(),
+        recommendation: "use fewer, larger ops: a larger batch, layers in one loop (scan) with more work each, elementwise code where the compiler can fuse it, a custom kernel".into(),
+        falsifier: "with twice the batch the time of these ops doubles: then their work takes the time, not their start".into(),
         status: Status::Estimated,
         links,
     };
@@ -190,7 +191,7 @@ mod tests {
             let found = check(&super::RULE, vec![run(4, 10), program]);
             assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
             assert!(
-                found.said.ends_with("0.0% of it in ops that could be one with what reads them"),
+                found.said.ends_with("0.0% of it in ops that could be fused with what reads them"),
                 "{found:?}"
             );
         }

@@ -74,11 +74,11 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
     // Without their bytes these ops would take the time of their FLOPs.
     let flops: f64 = near.iter().map(|piece| piece.flops_ps).sum();
     let (saved, assuming, recommendation) = if roof == Roof::Hbm {
-        let recommendation = "fewer bytes: fuse producers into them, narrower types, larger batches over the same weights, no value that is written only to be read once";
-        (Some(evidence.of_active(time - flops)), "if only their FLOPs were left", recommendation)
+        let recommendation = "move fewer bytes: fuse producers into them, use narrower types, use larger batches over the same weights, do not write a value that is read only once";
+        (Some(evidence.of_active(time - flops)), "if only their FLOPs took time", recommendation)
     } else {
-        let recommendation = "fewer FLOPs, or FLOPs of a narrower type: 8-bit products if the model tolerates them, no recomputation of what fits in memory, causal masks that skip blocks";
-        (None, "a limit, not a loss", recommendation)
+        let recommendation = "use fewer FLOPs, or FLOPs of a narrower type: 8-bit products if the model tolerates them, no recomputation of what fits in memory, causal masks that skip blocks";
+        (None, "this is a limit, not a loss", recommendation)
     };
     let finding = Cause {
         id: rule.id,
@@ -98,8 +98,8 @@ fn check(evidence: &Evidence<'_>, rule: &Rule, roof: Roof) -> Outcome {
         assuming: assuming.into(),
         recommendation: recommendation.into(),
         falsifier: match roof {
-            Roof::Hbm => "with half the bytes (a 16-bit copy of the operands) they take as long",
-            _ => "with half the FLOPs (half the batch) they take as long",
+            Roof::Hbm => "they take just as long with half the bytes (a 16-bit copy of the operands)",
+            _ => "they take just as long with half the FLOPs (half the batch)",
         }
         .into(),
         status: Status::Derived,

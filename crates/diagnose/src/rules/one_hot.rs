@@ -59,7 +59,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(share),
         assuming: "if the lookup, and the addition of its gradient, cost nothing".into(),
         recommendation: evidence.fix(&LEVER),
-        falsifier: "with an indexed table the gather and its scatter-add take as long, which can happen if the table is sharded over its rows or has few rows".into(),
+        falsifier: "with an indexed table, the gather and its scatter-add take just as long; this can happen if the table is sharded over its rows or has few rows".into(),
         status: Status::Derived,
         links: vec![
             Link::to("hlo counters").table("matmuls"),

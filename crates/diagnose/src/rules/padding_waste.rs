@@ -64,14 +64,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: format!("{}; {}: {detail}", parts.join(", "), op.meta.name),
         saved: Some(share),
-        assuming: "if there were none and the rest of these ops ran as fast".into(),
+        assuming: "if there were no padding and the rest of these ops ran just as fast".into(),
         recommendation: match way {
             Way::Unit => "make the sides of products multiples of the matrix unit's (128, on v6e and later 256): hidden sizes, heads, vocabulary; or fold a short side into another",
-            Way::Tiles => "give large arrays a last dimension of a multiple of 128 and one before it of 8, or another order of dimensions: short last dimensions take whole tiles",
+            Way::Tiles => "give large arrays a last dimension that is a multiple of 128 and one before it that is a multiple of 8, or reorder the dimensions: short last dimensions take whole tiles",
             Way::Pad => "pad less: sort or pack by length, use more buckets, or a batch that divides evenly",
         }
         .into(),
-        falsifier: "with sides that are whole multiples, and as many useful FLOPs and bytes, the ops take as long".into(),
+        falsifier: "the ops take just as long with sides that are whole multiples and the same useful FLOPs and bytes".into(),
         status: Status::Estimated,
         links: vec![
             Link::to("compute").table("audit"),

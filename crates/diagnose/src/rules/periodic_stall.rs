@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     id: "periodic_stall",
     standing: Standing::Cause,
     on: ANY,
-    needs: "steps that are neither warm-up nor at the edge of the capture, three stalls or more; of two the host's events must say that both are of one kind",
+    needs: "steps that are neither warm-up nor at the edge of the capture, three stalls or more; for two, host events must show that both are of one kind",
     threshold: Some(&STALLS),
     check,
 };
@@ -33,17 +33,17 @@ pub(super) fn period<'e>(
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(series) = evidence.series() else {
-        return Outcome::unknown("too few steps that are neither warm-up nor cut to tell what is usual");
+        return Outcome::unknown("too few whole steps after the warm-up to know what is usual");
     };
     let over = format!("{} steps", series.steps.len());
     let Some((series, period, meanwhile)) = period(evidence) else {
         return Outcome::clear(match series.stalls() {
             Some(period) => format!(
-                "{over}; steps {} take longer, {} apart: twice may be chance, and no event of the host is in these alone",
+                "{over}; steps {} take longer, {} apart: two may be chance, and no host event is only in these",
                 series.listed(&period.starts),
                 period.every
             ),
-            None => format!("{over}, and none that take longer come at equal distances"),
+            None => format!("{over}, and no longer ones at equal intervals"),
         });
     };
     // A processor's ops share it with all else that runs on the machine; where Python was traced, what the loop calls is known.
@@ -51,7 +51,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let is_named = meanwhile.as_ref().is_some_and(|event| !host.is_loop(&event.name));
     if evidence.is_cpu() && host.is_traced && !is_named {
         return Outcome::clear(format!(
-            "{over}; steps {} take longer, {} apart, and the loop calls nothing in them that it does not in the others: on a processor that is what other programs and the scheduler do",
+            "{over}; steps {} take longer, {} apart, and the loop calls nothing special in them: on a CPU, other programs and the scheduler cause this",
             series.listed(&period.starts),
             period.every
         ));
@@ -101,7 +101,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(saved),
         assuming: "if these steps took as long as the others".into(),
         recommendation: recommendation(meanwhile.as_ref().map_or("", |event| &event.name)).into(),
-        falsifier: "with that work switched off, or twice as rare, the same steps still take longer".into(),
+        falsifier: "the same steps still take longer with that work switched off, or done half as often"
+            .into(),
         status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
         links,
     };
@@ -114,9 +115,9 @@ fn recommendation(event: &str) -> &'static str {
     let name = event.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if has(&["checkpoint", "save", "ckpt", "orbax"]) {
-        "write checkpoints on another thread (orbax's AsyncCheckpointer): the step then waits for the copy to the host only; or write them less often"
+        "write checkpoints on another thread (orbax's AsyncCheckpointer): the step then waits only for the copy to the host; or write them less often"
     } else if has(&["gc.py", "collect", "garbage"]) {
-        "freeze what lives for long and collect by hand (gc.freeze, gc.disable, gc.collect every thousand steps), or keep fewer Python objects in the loop"
+        "freeze long-lived objects and collect by hand (gc.freeze, gc.disable, gc.collect every thousand steps), or keep fewer Python objects in the loop"
     } else if has(&["eval", "valid"]) {
         "evaluate on other devices or less often, and compile it before the loop"
     } else if has(&["log", "summary", "scalar", "metric", "print", "tensorboard", "wandb"]) {
@@ -124,7 +125,7 @@ fn recommendation(event: &str) -> &'static str {
     } else if has(&["compile"]) {
         "see recompilation: keep shapes and static arguments the same"
     } else {
-        "look at what the host does before these steps and no others (timeline); take it off the loop or do it less often. With no event there, capture with python_tracer_level 1"
+        "look at what the host does only before these steps (timeline); move it out of the loop or do it less often. If no event is there, capture with python_tracer_level 1"
     }
 }
 
@@ -197,7 +198,7 @@ mod tests {
         let late = [(4, 500), (9, 500)];
         let found = check(&super::RULE, vec![tpu(13, &late)]);
         assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
-        assert!(found.said.contains("twice may be chance"), "{}", found.said);
+        assert!(found.said.contains("two may be chance"), "{}", found.said);
         let events = [4003, 9506].map(|at| ("$gc.py:22 collect", at + 5, 500));
         let found = check(&super::RULE, vec![tpu(13, &late), host(&events)]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");

@@ -110,7 +110,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             at_steps(evidence, &cost)
         ),
         evidence: format!(
-            "{}; hosts are in calls that compile, from tracing to launch, for {} beside the devices' work{}; first runs of new programs take {} of the active window beyond {}{}",
+            "{}; hosts spend {} in calls that compile, from tracing to launch, while the devices work{}; first runs of new programs take {} of the active window beyond {}{}",
             variants.words(),
             units::duration_ps(host.compiled.ps as f64),
             host.compiled
@@ -227,7 +227,7 @@ mod tests {
         let (whole, stays) = (17_100.0 + 1_900.0, 1_000.0);
         let speedup = finding.speedup.unwrap();
         assert!((whole / (stays + 250.0)..=whole / (stays - 50.0)).contains(&speedup), "{finding:?}");
-        assert!(finding.evidence.contains("a twentieth of them at most"), "{}", finding.evidence);
+        assert!(finding.evidence.contains("at most a twentieth of them"), "{}", finding.evidence);
     }
 
     #[test]

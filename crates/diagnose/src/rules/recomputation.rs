@@ -48,11 +48,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(share),
             common(again.iter().copied())
         ),
-        evidence: format!("their scope is `{MARK}`, which `jax.checkpoint` makes; fusions count whole"),
+        evidence: format!("their scope contains `{MARK}`, which `jax.checkpoint` adds; fusions are counted in full"),
         saved: None,
-        assuming: "the price of using less memory: `memory` says whether some is left".into(),
-        recommendation: "where memory is left, keep what is expensive to compute and cheap to store: a policy such as `dots_saveable`, or checkpoints around fewer layers".into(),
-        falsifier: "with a policy that keeps everything the backward pass takes as long".into(),
+        assuming: "this is the price of using less memory; `memory` says whether some is left".into(),
+        recommendation: "if memory is left, keep what is expensive to compute and cheap to store: a policy such as `dots_saveable`, or checkpoints around fewer layers".into(),
+        falsifier: "the backward pass takes just as long with a policy that keeps everything".into(),
         status: Status::Derived,
         links: vec![Link::to("ops").row("ops", first.meta.name.as_ref())],
     };

@@ -44,9 +44,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: format!("the largest, {}, takes {} of it: {shape}", first.meta.name, units::share(evidence.of_active(first.self_ps as f64))),
         saved: None,
-        assuming: "a fact about where to look".into(),
-        recommendation: "reduce over the dimension that lies outermost in the layout, several values in one pass, as a product with ones where the matrix unit idles, and in the op that makes the value".into(),
-        falsifier: "with the reduction left out (its result a constant) the ops around it take as much longer".into(),
+        assuming: "this only says where to look".into(),
+        recommendation: "reduce over the outermost dimension of the layout, reduce several values in one pass, use a product with ones if the matrix unit is idle, or reduce in the op that makes the value".into(),
+        falsifier: "without the reduction (a constant as its result), the ops around it take that much longer".into(),
         status: Status::Derived,
         links: vec![Link::to("ops").row("ops", first.meta.name.as_ref()), evidence.timeline_of(first)],
     };

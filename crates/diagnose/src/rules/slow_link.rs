@@ -27,12 +27,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = evidence.waits();
     if !waits.links_known {
         return Outcome::unknown(
-            "nothing says which devices took part in which collective, in steps that all of them ran",
+            "the profile does not say which devices took part in which collective, in steps that all of them ran",
         );
     }
     let Some((links, cost)) = &waits.links else {
         return Outcome::clear(
-            "no group of devices is slower than its peers in the same collectives, no axis slower than another, nor all of them far below what links carry",
+            "no group of devices is slower than its peers in the same collectives, no axis is slower than another, and not all of them are far below what links can carry",
         );
     };
     let (claim, evidence_words) = words(evidence, links);
@@ -46,12 +46,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: evidence_words,
         saved: Some(cost.saved),
         assuming: if cost.is_projected {
-            "if it carried as much as its peers: the steps run again so, the waits of the others with it".into()
+            "if it carried as much as its peers, found by replaying the steps with the waits of the others".into()
         } else {
             "if it carried as much as its peers".into()
         },
-        recommendation: "look at the links of these chips (error counters, retraining, a cable or an optical switch), and swap or drain the machine; until then place the program so that its heaviest axis does not cross them".into(),
-        falsifier: "the same devices are as slow after the program's axes were swapped: then it is what they send; an axis that is a line and not a ring carries half by design".into(),
+        recommendation: "check the links of these chips (error counters, retraining, a cable or an optical switch), and swap or drain the machine; until then, place the program so that its heaviest axis does not cross them".into(),
+        falsifier: "the same devices are just as slow after the program's axes were swapped: then the cause is what they send; an axis that is a line, not a ring, carries half by design".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("groups"), Link::to("comm").table("axes")],
     };
@@ -77,8 +77,10 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
         // A collective's members leave together: of a larger group nothing tells which of its links is slow.
         let (between, which) = match common.len() {
             2 => ("The link between ", ""),
-            1 => ("A link of ", "; to which of its neighbours is not known"),
-            _ => ("A link among ", "; which of them is not known: members of a group leave together"),
+            1 => ("A link of ", "; which neighbour it leads to is not known"),
+            _ => {
+                ("A link among ", "; which of them is not known, because members of a group finish together")
+            }
         };
         let worst = &group.worst;
         let rates = worst.rate.zip(worst.peers_rate).map_or_else(String::new, |(own, peers)| {
@@ -97,13 +99,13 @@ fn words(evidence: &Evidence<'_>, links: &SlowLinks) -> (String, String) {
                 counted(group.peers as u64, "group")
             ),
             format!(
-                "by {}, {}; most in {} with {} against {}{rates}{several}{which}",
+                "seen in {}, {}; most in {} with {} against {}{rates}{several}{which}",
                 counted(group.ops as u64, "op"),
                 // Nobody knows when the others come: the quickest executions wait least, and a late member makes some ops longer and not all.
                 if group.devices.len() == 1 {
                     "in the quickest executions of the one member that was captured, all by the same factor"
                 } else {
-                    "from the arrival of the last member on"
+                    "counted from the arrival of the last member"
                 },
                 worst.op,
                 units::duration_ps(worst.own_ps),
@@ -125,7 +127,7 @@ fn words_of_axis(axis: &SlowAxis, of_peak: &dyn Fn(f64) -> String) -> (String, S
         (claim, String::new(), "the other axis".to_owned())
     } else {
         let claim = format!(
-            "collectives take {:.1} times as long as along {}, each held against what its kind can have of the links",
+            "collectives take {:.1} times as long as along {}, each compared with what its kind can get from the links",
             axis.times, axis.best.0
         );
         (claim, format!(" {own}"), format!("along the other axis ({}) {best}", axis.best_kinds.join(", ")))
@@ -133,14 +135,14 @@ fn words_of_axis(axis: &SlowAxis, of_peak: &dyn Fn(f64) -> String) -> (String, S
     (
         format!("The links along {} are slow: {claim}", axis.name),
         format!(
-            "bus bandwidth of large synchronous collectives ({}){own_rate}{}, {other}{}; its groups are slow alike, so that all of its links are, or each group has a slow one: which is not known{}",
+            "bus bandwidth of large synchronous collectives ({}){own_rate}{}, {other}{}; its groups are equally slow, so either all of its links are slow or each group has a slow one{}",
             axis.kinds.join(", "),
             of_peak(axis.rate),
             of_peak(axis.best.1),
             if axis.is_captured {
                 ""
             } else {
-                "; not all members of its groups were captured: one in each that comes late looks alike"
+                "; not all members of its groups were captured: a late member in each would look the same"
             }
         ),
     )
@@ -151,12 +153,12 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
     if let Some((time_ps, expected_ps)) = all.small {
         return (
             format!(
-                "Collectives are slow on all links: small messages take {} each, {:.1} times as long as their way from chip to chip and their bytes should",
+                "Collectives are slow on all links: small messages take {} each, {:.1} times as long as their distance and their bytes explain",
                 units::duration_ps(time_ps),
                 time_ps / expected_ps.max(1.0)
             ),
             format!(
-                "{} ({}) from the arrival of the last member on, against {} at a microsecond for each chip on the way; all are slow alike, so that one slow link or all of them may be why{}",
+                "{} ({}), counted from the arrival of the last member, against {} at a microsecond for each chip on the way; all are equally slow, so one slow link or all of them may be the reason{}",
                 counted(all.ops as u64, "small op"),
                 all.kinds.join(", "),
                 units::duration_ps(expected_ps),
@@ -166,7 +168,7 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
     }
     let claim = match all.beside.filter(|_| !all.kinds.is_empty()) {
         Some(beside) => format!(
-            "Collectives of {} are slow: large {} ops carry {}, {} of what they can over the two links of an axis, others {}; 80% to 95% is usual",
+            "Collectives of {} are slow: large {} ops carry {}, {} of what the two links of an axis can carry, others {}; 80% to 95% is usual",
             if all.kinds.len() == 1 { "one kind".to_owned() } else { format!("{} kinds", all.kinds.len()) },
             all.kinds.join(", "),
             rate(all.rate),
@@ -174,20 +176,20 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
             rate(beside)
         ),
         None => format!(
-            "Collectives are slow on all links: large ones carry {}, {} of what the two links of an axis can; 80% to 95% is usual",
+            "Collectives are slow on all links: large ones carry {}, {} of what the two links of an axis can carry; 80% to 95% is usual",
             rate(all.rate),
             units::share(all.rate / all.could)
         ),
     };
     let why = if all.beside.is_some() {
-        "no other group does the same, so that a slow link, or an axis that they go along and the others do not, may be why"
+        "no other group does the same, so the reason may be a slow link, or an axis that only they use"
     } else {
-        "there is no other group or axis to hold them against, so that one slow link, which a ring waits for everywhere, or all of them may be why"
+        "there is no other group or axis to compare with, so the reason may be one slow link, for which the whole ring waits, or all of them"
     };
     (
         claim,
         format!(
-            "bus bandwidth of {} ({}) from the arrival of the last member on, against {} by the table of chips; {why}{}",
+            "bus bandwidth of {} ({}), counted from the arrival of the last member, against {} in the table of chips; {why}{}",
             counted(all.ops as u64, "large op"),
             all.kinds.join(", "),
             rate(all.could),
@@ -199,7 +201,7 @@ fn words_of_all(links: &SlowLinks) -> (String, String) {
 /// What is to be known where so many members of so many were captured.
 fn of_captured((captured, of): (usize, u64)) -> String {
     if (captured as u64) < of {
-        format!("; {captured} of {of} members were captured: one of the others that comes late looks alike")
+        format!("; {captured} of {of} members were captured: a late one among the others would look the same")
     } else {
         String::new()
     }

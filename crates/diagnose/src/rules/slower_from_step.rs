@@ -30,13 +30,11 @@ const MOST: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(series) = evidence.series() else {
-        return Outcome::unknown(
-            "too few steps that are neither warm-up nor cut to tell whether they change",
-        );
+        return Outcome::unknown("too few whole steps after the warm-up to know whether they change");
     };
     let over = format!("{} steps", series.steps.len());
     let Some(change) = series.change() else {
-        return Outcome::clear(format!("{over}, and no change of level among them"));
+        return Outcome::clear(format!("{over}, and their level does not change"));
     };
     let saved = evidence.share_of_steps_ps(series.series.excess());
     let words = series.change_words().unwrap_or_default();
@@ -46,7 +44,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     if evidence.is_cpu() && is_of_the_machine(evidence, series) {
         return Outcome::clear(format!(
-            "{said}; nothing runs there that does not in the others: on a processor that is what other programs and the scheduler do"
+            "{said}; nothing special runs there: on a CPU, other programs and the scheduler cause this"
         ));
     }
     Outcome::found(said, vec![finding(evidence, series, change, &words, saved)])
@@ -129,7 +127,7 @@ fn finding(
         saved: Some(saved),
         assuming: "if all steps took as long as those at the best level".into(),
         recommendation: place.recommendation.into(),
-        falsifier: "another capture changes at another step or not at all: then it is the machine, not these steps; or the program does other work from that step on".into(),
+        falsifier: "another capture changes at another step or not at all: then the cause is the machine, not these steps; or the program does different work from that step on".into(),
         status: if place.is_estimated || evidence.steps().source.is_inferred() {
             Status::Estimated
         } else {
@@ -177,7 +175,7 @@ fn place(
     if let Some(words) = other_programs(evidence, series, slow, good) {
         return other(
             words,
-            "compare the two programs: `hlo-modules` has their shapes, `ops --steps` their ops; shapes that grow or a branch that is taken from there on are the usual reasons",
+            "compare the two programs: `hlo-modules` has their shapes, `ops --steps` their ops; shapes that grow or a branch that is taken from then on are the usual reasons",
         );
     }
     let working = of(&[Class::Compute, Class::Copy]);
@@ -189,7 +187,7 @@ fn place(
     }
     if of(&[Class::Input, Class::Infeed]) > MOST * all {
         return other(
-            "devices wait for input from there on".into(),
+            "devices wait for input from then on".into(),
             "look at the input pipeline from that step on: a shuffle buffer that ran empty, slower files, a cache that was full (`input`)",
         );
     }
@@ -207,7 +205,10 @@ fn place(
             "devices wait for the network or for a host that was not captured: look at the links and at all hosts from that step on",
         );
     }
-    other("no class of time has most of it".into(), "compare `ops` of the steps before and behind the change")
+    other(
+        "no class of time has most of the change".into(),
+        "compare `ops` of the steps before and after the change",
+    )
 }
 
 /// The devices whose work grew by nearly as much as that of any.
@@ -242,9 +243,9 @@ fn compute(
     if let Some(factor) = factors.alike() {
         return Place {
             words: format!(
-                "all ops that compute are slower alike, {factor:.2}x{on}, as when the clock goes down (heat, power)"
+                "all compute ops are equally slower, {factor:.2}x{on}, as when the clock drops (heat, power)"
             ),
-            recommendation: "read clock, temperature and power of the chips over the run, and cap or cool them; run it on another machine: if it is steady there, drain this one",
+            recommendation: "watch clock, temperature and power of the chips during the run, and cap or cool them; run it on another machine: if it is steady there, drain this one",
             is_estimated: true,
         };
     }
@@ -253,8 +254,8 @@ fn compute(
         format!("; most in {}{path}: {:.2}x, {} of it", op.op, op.factor, units::share(share))
     });
     Place {
-        words: format!("ops compute for longer{on}, and not all alike{first}"),
-        recommendation: "look at what these ops depend on: data that change (sparsity, lengths, experts), memory that another program on the chip takes, a kernel that is chosen at run time",
+        words: format!("ops compute for longer{on}, not all by the same factor{first}"),
+        recommendation: "look at what these ops depend on: data that changes (sparsity, lengths, experts), memory that another program on the chip uses, a kernel that is chosen at run time",
         is_estimated: false,
     }
 }
@@ -274,7 +275,7 @@ fn other_programs(
     let (slow, good) = (ids(slow), ids(good));
     let only = slow.difference(&good).next()?;
     slow.is_disjoint(&good)
-        .then(|| format!("they run another program, {} compiled for something else", only.0))
+        .then(|| format!("they run another program: {}, compiled for something else", only.0))
 }
 
 #[cfg(test)]
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         let finding = &found.findings[0];
         assert!(finding.claim.starts_with("From step 5 on steps take 15.0% longer"), "{}", finding.claim);
-        assert!(finding.claim.contains("slower alike, 1.15x"), "{}", finding.claim);
+        assert!(finding.claim.contains("equally slower, 1.15x"), "{}", finding.claim);
         // 1075 us a step where 1000 would do.
         assert!((finding.speedup.unwrap() - 1.075).abs() < 0.01, "{finding:?}");
     }

@@ -65,10 +65,10 @@ struct Launches {
 
 /// How a loop gets into a program.
 static ONE_LOOP: Fix = Fix {
-    jax: "write the loop with `jax.lax.scan` (or `fori_loop`, `while_loop`) inside of one jitted function, which takes the whole sequence as its argument",
-    tensorflow: "write the loop inside of one `tf.function` (a Python `for` over a tensor there becomes `tf.while_loop`), which takes the whole sequence as its argument",
+    jax: "write the loop with `jax.lax.scan` (or `fori_loop`, `while_loop`) inside one jitted function, which takes the whole sequence as its argument",
+    tensorflow: "write the loop inside one `tf.function` (a Python `for` over a tensor there becomes `tf.while_loop`), which takes the whole sequence as its argument",
     pytorch: "write the loop with `torch_xla.experimental.scan`, or without a `torch_xla.sync()` in it, so that the whole sequence is one graph",
-    any: "write the loop inside of one program, which takes the whole sequence as its argument",
+    any: "write the loop inside one program, which takes the whole sequence as its argument",
 };
 
 /// The launches, or an outcome where there is nothing to say of them. In a loop programs may do more, as long as they are short.
@@ -120,7 +120,7 @@ impl Launches {
 
     fn said(&self) -> String {
         format!(
-            "{} of {} launches execute a few ops only{}; devices have no program for {} of the active window while the host makes them",
+            "{} of {} launches execute only a few ops{}; devices have no program for {} of the active window while the host makes them",
             self.small(),
             self.total,
             if self.is_loop { ", or end before the host has made the next" } else { "" },
@@ -187,9 +187,9 @@ fn eager(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: format!("{}: {}", counted(launches.all.len() as u64, "different program"), launches.list()),
         saved: Some(launches.saved(rounds)),
-        assuming: "if one program did all of a step, its ops as fast as the fastest launches; that fused ones are faster is not counted".into(),
+        assuming: "if one program did the whole step, with ops as fast as in the fastest launches; the gain from fusing them is not counted".into(),
         recommendation: evidence.fix(&fix::ONE_PROGRAM),
-        falsifier: "as one program the step takes as long; then it is the ops, or what is done between steps".into(),
+        falsifier: "as one program, the step takes just as long: then the cause is the ops, or what is done between steps".into(),
         status: Status::Derived,
         links: vec![Link::to("hlo modules"), Link::to("idle").table("gaps")],
     };
@@ -204,7 +204,7 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
     let said = launches.said();
     let Some(rounds) = evidence.rounds(&launches.all) else {
         return Outcome::unknown(format!(
-            "{said}; neither step markers nor another program say how many of them a step makes"
+            "{said}; neither step markers nor another program say how many of them are in a step"
         ));
     };
     let Some((ran, each)) = launches.repeated(rounds) else {
@@ -213,7 +213,7 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: LOOP.id,
         claim: format!(
-            "{} is launched {each:.0} times a step, {} each: devices wait for {} of the active window while a loop in Python makes the next",
+            "{} is launched {each:.0} times a step, {} each: devices wait for {} of the active window while a loop in Python makes the next launch",
             ran.module,
             if ran.is_small() { "a few ops".to_owned() } else { units::duration_ps(ran.length_ps) },
             units::share(launches.share)
@@ -221,17 +221,18 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{} launches in {rounds} steps: {}", launches.total, launches.list()),
         saved: Some(launches.saved(Some(rounds)).min(1.0 - launches.kernels)),
         assuming: if launches.kernels > 0.0 {
-            "if one program ran the whole loop, its ops as fast as the fastest launches and its kernels launched by the host as they are now (ExecuteThunks)".into()
+            "if one program ran the whole loop, with ops as fast as in the fastest launches and kernels launched by the host as now (ExecuteThunks)".into()
         } else {
-            "if one program ran the whole loop, its ops as fast as the fastest launches".into()
+            "if one program ran the whole loop, with ops as fast as in the fastest launches".into()
         },
         recommendation: if large_transfers::are_put_for(evidence, &ran.module) {
-            "join on the host what goes to the device, and put it there at once: `jax.device_put` of the whole list or dictionary is one call, one array (np.stack) is one transfer".into()
+            "collect on the host what goes to the device, and put it there in one call: `jax.device_put` of the whole list or dictionary is one call, one array (np.stack) is one transfer".into()
         } else {
             evidence.fix(&ONE_LOOP)
         },
-        falsifier: "with the loop in one program the step takes as long: then it is the ops themselves"
-            .into(),
+        falsifier:
+            "with the loop in one program, the step takes just as long: then the cause is the ops themselves"
+                .into(),
         status: Status::Derived,
         links: vec![Link::to("hlo modules").row("modules", &ran.module), Link::to("idle").table("gaps")],
     };
@@ -329,7 +330,7 @@ mod tests {
         planes[1] = host;
         let [_, looped] = both(&planes);
         assert_eq!(looped.verdict, Verdict::Found, "{looped:?}");
-        assert!(looped.findings[0].recommendation.contains("put it there at once"), "{looped:?}");
+        assert!(looped.findings[0].recommendation.contains("put it there in one call"), "{looped:?}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: None,
         assuming: "the gain is that of `exposed_communication`".into(),
         recommendation: "offload these collectives: `xla_tpu_enable_sparse_core_collective_offload_all_gather` and similar flags, with the fusion of the same collective off; `audit flags` lists the conflicts".into(),
-        falsifier: "with the offload on, the same collectives still stand on the TensorCore's line".into(),
+        falsifier: "with the offload on, the same collectives still run on the TensorCore".into(),
         status: Status::Derived,
         links: vec![Link::to("comm").table("kinds"), Link::to("timeline")],
     };

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     id: "spill_cliff",
     standing: Standing::Cause,
     on: &[DeviceKind::Tpu],
-    needs: "a second run of the same kernel with other tiles, the HLO of both, and FLOPs and bytes",
+    needs: "a second run of the same kernel with different tiles, the HLO of both, and FLOPs and bytes",
     threshold: Some(&GAP),
     check,
 };
@@ -38,7 +38,7 @@ struct Kernel<'e, 'p> {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(other) = evidence.other else {
-        return Outcome::not_applicable("there is one run: give a second one with other tiles");
+        return Outcome::not_applicable("only one run was given: add a second one with different tiles");
     };
     let Ok(second) = Evidence::new(other, None) else {
         return Outcome::unknown("the second run has nothing in this scope");
@@ -53,7 +53,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         a.op.meta.name == b.op.meta.name && (a.flops - b.flops).abs() <= SAME_WORK * a.flops.max(b.flops)
     };
     let pairs = own.iter().filter_map(|a| Some((a, others.iter().find(|b| is_same(a, b))?)));
-    let mut said = "no kernel does the same work in both runs with other tiles".to_owned();
+    let mut said = "no kernel does the same work in both runs with different tiles".to_owned();
     let mut findings = Vec::new();
     for (a, b) in pairs.filter(|(a, b)| a.memory != b.memory) {
         let grown = (a.gap_ps - b.gap_ps) / a.time_ps.max(1.0);
@@ -78,7 +78,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             ),
             evidence: said.clone(),
             saved: Some(evidence.of_active(saved)).filter(|share| *share > 0.0),
-            assuming: "if it ran as with the smaller tiles".into(),
+            assuming: "if it ran as fast as with the smaller tiles".into(),
             recommendation: "go back to the smaller tile, or split the body so that fewer values live in registers at once".into(),
             falsifier: "the compiler's schedule of the larger tile shows no spills and fills".into(),
             status: Status::Derived,

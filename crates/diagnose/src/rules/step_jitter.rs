@@ -32,7 +32,7 @@ const OF_PACE: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(series) = evidence.series() else {
-        return Outcome::unknown("too few steps that are neither warm-up nor cut to tell what is usual");
+        return Outcome::unknown("too few whole steps after the warm-up to know what is usual");
     };
     let of_period: Vec<usize> =
         periodic_stall::period(evidence).map_or_else(Vec::new, |found| found.1.members.clone());
@@ -41,26 +41,26 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let mut slow: Vec<Spike> = series.series.spikes.iter().filter(is_slow).copied().collect();
     let count = series.steps.len();
     let beside = series.beside(&slow.iter().map(|spike| spike.at).collect::<Vec<_>>());
-    let over = format!("{count} steps, those that are usual {}", units::duration_ps(series.mean_of(&beside)));
+    let over = format!("{count} steps, the usual ones {}", units::duration_ps(series.mean_of(&beside)));
     let before = slow.len();
     slow.retain(|spike| evidence.usual_doings_ps(&[spike.at], &beside) < ELSEWHERE * spike.extra);
     if slow.is_empty() && before > 0 {
         return Outcome::clear(format!(
-            "{over}; {before} take longer, because the host does more of its usual work: see that finding"
+            "{over}; {before} take longer because the host does more of its usual work: see that finding"
         ));
     }
     let before = slow.len();
     slow.retain(|spike| !evidence.is_launch_jitter(spike.extra));
     if slow.is_empty() && before > 0 {
         return Outcome::clear(format!(
-            "{over}; {before} take longer, by no more than launches of one loop on several hosts differ"
+            "{over}; {before} take longer, by no more than the usual spread of launches over several hosts"
         ));
     }
     let before = slow.len();
     slow.retain(|spike| !is_late_at_pace(evidence, series, spike, &beside));
     if slow.is_empty() && before > 0 {
         return Outcome::clear(format!(
-            "{over}; {before} take longer between programs, of hosts that launch without a rest and no faster than devices work: see launch_bound"
+            "{over}; {before} take longer between programs, because hosts launch without a pause, only as fast as devices work: see launch_bound"
         ));
     }
     // A processor's ops share it with all else that runs on the machine: steps that the scheduler held up are no exception there.
@@ -69,17 +69,17 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         slow.retain(|spike| Grown::of(evidence, series, spike.at, &beside).is_named(evidence));
         if slow.is_empty() && before > 0 {
             return Outcome::clear(format!(
-                "{over}; {before} take longer, and nothing ran in them alone: on a processor that is what other programs and the scheduler do"
+                "{over}; {before} take longer, and nothing special ran in them: on a CPU, other programs and the scheduler cause this"
             ));
         }
     }
     if slow.is_empty() {
-        let rest = if of_period.is_empty() { "" } else { " but those that come back (periodic stall)" };
+        let rest = if of_period.is_empty() { "" } else { " except those of the periodic stall" };
         return Outcome::clear(format!("{over}, and none far above it{rest}"));
     }
     if slow.len() * 4 > count {
         return Outcome::clear(format!(
-            "{over}; {} take much longer: too many to be exceptions: the program has two kinds of steps",
+            "{over}; {} take much longer, too many to be exceptions: the program has two kinds of steps",
             slow.len()
         ));
     }
@@ -114,9 +114,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(saved),
         assuming: "if these steps took as long as the others".into(),
         recommendation: grown.recommendation().into(),
-        falsifier:
-            "another capture has its slow steps at other numbers: then it is the machine, not these steps"
-                .into(),
+        falsifier: "in another capture other steps are slow: then the cause is the machine, not these steps"
+            .into(),
         status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
         links: vec![
             Link::to("steps").row("steps", step.number.to_string()),
@@ -125,7 +124,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ],
     };
     let said = format!(
-        "{over}; {} of the active window lies beyond it in {} of them",
+        "{over}; {} of the active window is extra time in {} of them",
         units::share(saved),
         slow.len()
     );
@@ -186,14 +185,14 @@ impl Grown {
 
     fn recommendation(&self) -> &'static str {
         if !self.extra.is_empty() {
-            return "a program runs there that usual steps do not run: evaluation, logging or a checkpoint; run it less often, or beside the steps";
+            return "a program runs there that other steps do not run (evaluation, logging or a checkpoint): run it less often, or alongside the steps";
         }
         let most = Class::ALL
             .into_iter()
             .max_by(|a, b| self.growth.classes[*a as usize].total_cmp(&self.growth.classes[*b as usize]));
         match most {
             Some(Class::Input | Class::Infeed) => {
-                "input came late there: more prefetch, so that a slow read is hidden"
+                "input came late there: prefetch more, so that a slow read is hidden"
             }
             Some(Class::Between) => {
                 "look at what the host did before that step: garbage collection, logging, a checkpoint, another process"
@@ -202,7 +201,7 @@ impl Grown {
                 "devices waited for a host that was not captured, or for the network: look at that step on all hosts"
             }
             Some(Class::Compute) => {
-                "the same ops took longer: clock, heat or a neighbour on the machine; or more work than in the other steps: compare `ops` of that step with another's"
+                "the same ops took longer (clock, heat or a neighbour on the machine) or had more work than in other steps: compare `ops` of that step with another's"
             }
             _ => "compare `ops` of that step with another's",
         }

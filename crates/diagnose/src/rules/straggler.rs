@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     id: "straggler",
     standing: Standing::Cause,
     on: ANY,
-    needs: "steps of two devices or more that run the same program; of two, four steps or more",
+    needs: "steps of two or more devices that run the same program; for two devices, four steps or more",
     threshold: None,
     check,
 };
@@ -40,7 +40,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         assuming: if cost.is_projected {
             "if its ops took as long as on the others, found by replaying the steps".into()
         } else {
-            "if it worked as the others do".into()
+            "if it worked as fast as the others".into()
         },
         recommendation: LEVER.into(),
         falsifier: FALSIFIER.into(),

@@ -46,9 +46,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         evidence: format!("{said}; about 0.3 us a call is assumed"),
         saved: None,
-        assuming: "as these gaps are not there without the tracer: they make other causes between programs look larger".into(),
-        recommendation: "capture once more with python_tracer_level 0 before you change anything because of these gaps".into(),
-        falsifier: "gaps are as long in a capture without the Python tracer".into(),
+        assuming:
+            "these gaps are not there without the tracer; they make other causes between programs look larger"
+                .into(),
+        recommendation:
+            "capture once more with python_tracer_level 0 before you change anything because of these gaps"
+                .into(),
+        falsifier: "gaps are just as long in a capture without the Python tracer".into(),
         status: Status::Estimated,
         links: vec![Link::to("inspect"), Link::to("idle").table("gaps")],
     };

@@ -53,7 +53,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return if !is_tpu {
             Outcome::clear(said)
         } else if has_programs {
-            Outcome::clear(format!("{said}, ops are there to the last program"))
+            Outcome::clear(format!("{said}; ops are recorded up to the last program"))
         } else {
             Outcome::unknown(format!(
                 "{said}; without program executions it is unknown whether ops stop early"
@@ -65,9 +65,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         claim: format!("Events are missing from the profile: {first}"),
         evidence: seen.join("; "),
         saved: None,
-        assuming: "as the missing time shows as idle or not at all".into(),
+        assuming: "the missing time shows as idle or not at all".into(),
         recommendation: "capture for a shorter time, or trace less (lower host_tracer_level, no python tracer, tpu_trace_mode), and copy the .xplane.pb file itself".into(),
-        falsifier: "a shorter capture has the same number of ops a step".into(),
+        falsifier: "a shorter capture has the same number of ops per step".into(),
         status: Status::Measured,
         links: vec![Link::to("inspect")],
     };

@@ -33,7 +33,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "{} of the active window goes to layout changes through memory beside compute: {}",
+            "{} of the active window goes to layout changes through memory next to compute: {}",
             units::share(own.share),
             list(evidence, &own),
         ),

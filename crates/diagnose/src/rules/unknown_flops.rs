@@ -38,7 +38,7 @@ pub(super) fn is_uncounted(evidence: &Evidence<'_>, op: &Op<'_>) -> bool {
 
 static LEVER: Fix = Fix::jax_or(
     "give a Pallas kernel a cost estimate (`pl.pallas_call(..., cost_estimate=pl.CostEstimate(...))`), or state FLOPs per token: `compute mfu`",
-    "state FLOPs per token, which need no count of the kernel's: `compute mfu`",
+    "state FLOPs per token (`compute mfu`): this needs no count for the kernel",
 );
 
 fn check(evidence: &Evidence<'_>) -> Outcome {

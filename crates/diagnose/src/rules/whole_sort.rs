@@ -23,18 +23,18 @@ pub(super) static RULE: Rule = Rule {
 
 /// Where one value of each row is used.
 static ONE: Fix = Fix {
-    jax: "take `jnp.max`, `jnp.min`, `jnp.argmax` or `jnp.argmin` in place of `jnp.sort` and `jnp.argsort`",
-    tensorflow: "take `tf.reduce_max`, `tf.reduce_min`, `tf.argmax` or `tf.argmin` in place of `tf.sort` and `tf.argsort`",
-    pytorch: "take `torch.max`, `torch.min`, `torch.argmax` or `torch.argmin` in place of `torch.sort` and `torch.argsort`",
-    any: "take the maximum or minimum, or its index, in place of sorting",
+    jax: "use `jnp.max`, `jnp.min`, `jnp.argmax` or `jnp.argmin` instead of `jnp.sort` and `jnp.argsort`",
+    tensorflow: "use `tf.reduce_max`, `tf.reduce_min`, `tf.argmax` or `tf.argmin` instead of `tf.sort` and `tf.argsort`",
+    pytorch: "use `torch.max`, `torch.min`, `torch.argmax` or `torch.argmin` instead of `torch.sort` and `torch.argsort`",
+    any: "take the maximum or minimum, or its index, instead of sorting",
 };
 
 /// Where several are.
 static FEW: Fix = Fix {
-    jax: "take `jax.lax.top_k(x, k)` (of `-x` for the smallest), or `jax.lax.approx_max_k` where near ones do, in place of `jnp.sort` and `jnp.argsort`",
-    tensorflow: "take `tf.math.top_k` (of `-x` for the smallest) in place of `tf.sort` and `tf.argsort`",
-    pytorch: "take `torch.topk` in place of `torch.sort` and `torch.argsort`",
-    any: "take the k largest values in place of sorting all",
+    jax: "use `jax.lax.top_k(x, k)` (of `-x` for the smallest), or `jax.lax.approx_max_k` if approximate ones are enough, instead of `jnp.sort` and `jnp.argsort`",
+    tensorflow: "use `tf.math.top_k` (of `-x` for the smallest) instead of `tf.sort` and `tf.argsort`",
+    pytorch: "use `torch.topk` instead of `torch.sort` and `torch.argsort`",
+    any: "take the k largest values instead of sorting all",
 };
 
 /// Of more than this part of a row's values a sort is no waste.
@@ -85,7 +85,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() },
         ),
         evidence: format!(
-            "{} sorts rows of {}, and all that use it cut off {} at an end",
+            "{} sorts rows of {}, and every op that uses it takes only {} from one end",
             first.op.meta.name,
             values(row),
             values(used),
@@ -97,7 +97,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "if finding those that are used cost nothing".into()
         },
         recommendation: evidence.fix(if used == 1 { &ONE } else { &FEW }),
-        falsifier: "the maximum, or the k largest values, take as long as the sort, which can happen with many short rows".into(),
+        falsifier: "the maximum, or the k largest values, take as long as the sort; this can happen with many short rows".into(),
         status: Status::Derived,
         links: vec![Link::to("ops").row("ops", first.op.meta.name.as_ref()), evidence.timeline_of(first.op)],
     };

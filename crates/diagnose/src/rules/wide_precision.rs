@@ -125,7 +125,7 @@ fn of_doubles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
         saved: Some(share * gone),
         assuming: why.into(),
         recommendation: evidence.fix(&NARROWER),
-        falsifier: "with float32 arrays these ops take as long".into(),
+        falsifier: "these ops take just as long with float32 arrays".into(),
         status: Status::Estimated,
         links: links(evidence, ops),
     }
@@ -146,8 +146,9 @@ fn of_singles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
         saved: Some(share * OF_32_BITS),
         assuming: "if 16-bit operands halved their time, by half the bytes or twice the rate".into(),
         recommendation: evidence.fix(&HALVES),
-        falsifier: "with 16-bit operands the products take as long: then neither bytes nor passes bound them"
-            .into(),
+        falsifier:
+            "the products take just as long with 16-bit operands: then neither bytes nor passes limit them"
+                .into(),
         status: Status::Estimated,
         links: links(evidence, ops),
     }
@@ -158,7 +159,7 @@ fn of_exact(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
     Cause {
         id: RULE.id,
         claim: format!(
-            "Products of 32-bit operands in full precision, which the tensor cores do not take, take {} of the active window: {}",
+            "Products of 32-bit operands in full precision, which tensor cores do not support, take {} of the active window: {}",
             units::share(share),
             common(ops.iter().copied()),
         ),
@@ -168,7 +169,7 @@ fn of_exact(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
         saved: Some(share * OF_EXACT_32_BITS),
         assuming: "if TF32 on tensor cores took a seventh of their time, as vendors' peaks say".into(),
         recommendation: evidence.fix(&ROUNDED),
-        falsifier: "with the default precision the products take as long".into(),
+        falsifier: "the products take just as long with the default precision".into(),
         status: Status::Estimated,
         links: links(evidence, ops),
     }

@@ -124,7 +124,7 @@ impl Page<'_> {
                 ("evidence", &finding.evidence),
                 ("gain at most", &finding.ceiling),
                 ("try", &finding.recommendation),
-                ("refuted if", &finding.falsifier),
+                ("wrong if", &finding.falsifier),
                 ("see", &links),
             ];
             for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
