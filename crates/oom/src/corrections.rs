@@ -33,8 +33,7 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
                 size(holding.temporary_bytes),
                 size(holding.constant_bytes)
             ),
-            None => "all that the program keeps: arguments, results, temporaries and constants together. The message says so \
-                     also where there is not one temporary"
+            None => "all that the program keeps: arguments, results, temporaries and constants together. The message says this even if there are no temporaries"
                 .to_owned(),
         };
         add(&message.blamed, is);
@@ -45,7 +44,7 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
         add(
             "G",
             format!(
-                "GiB, powers of 1024, rounded: {} is {:.2} GB, give or take {}",
+                "rounded GiB (1024^3 bytes): {} is {:.2} GB, give or take {}",
                 size(required.bytes),
                 required.bytes as f64 / 1e9,
                 size(required.slack_bytes)
@@ -63,18 +62,16 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
         add(
             "available HBM",
             format!(
-                "{}{of} is what a program gets. It is less than the data sheet and than JAX's hbm_capacity_bytes, as the runtime \
-                 keeps some",
+                "{}{of} is what a program gets. It is less than in the data sheet and less than JAX's hbm_capacity_bytes, because the runtime keeps some",
                 size(limit.bytes)
             ),
         );
     }
     if message.form == Form::ScopedStack {
         let is = if message.named.as_ref().is_none_or(super::message::Named::is_kernel) {
-            "it is: a kernel's blocks, with two copies of each, and its scratch lie there. It is a limit that can be raised, not \
-             a bug of the compiler, and not all of VMEM"
+            "it is possible: a kernel's blocks, with two copies of each, and its scratch are there. The limit can be raised; it is not a bug of the compiler, and not all of VMEM"
         } else {
-            "it is: the limit is lower than what XLA's own code needs, as a flag set it"
+            "it is possible: a flag set the limit lower than what XLA's own code needs"
         };
         add("It should not be possible to run out of scoped vmem", is.to_owned());
     }
@@ -91,36 +88,37 @@ pub(crate) fn all(case: &Case<'_>) -> Vec<Correction> {
         add(
             "Used as much as there is",
             format!(
-                "the sizes are rounded: it is {} too much, as the message says behind them",
+                "the sizes are rounded: it is {} too much, as the message says after them",
                 size(over.bytes)
             ),
         );
     }
     if message.form == Form::SparseCoreOffset {
-        add("INTERNAL", "a SparseCore's memory ran out: no bug of the compiler".to_owned());
-        add("words", "of 4 bytes; the scratch of all vector subcores lies in one memory, so that each has a part of it".to_owned());
+        add("INTERNAL", "a SparseCore's memory ran out: this is not a bug of the compiler".to_owned());
+        add("words", "words have 4 bytes; all vector subcores share one memory for their scratch, so each has a part of it".to_owned());
     }
     if message.form == Form::OneAllocation {
         add(
             "would exceed memory",
-            "one allocation alone is larger than the whole memory: what else is there does not matter"
+            "one allocation alone is larger than the whole memory: other allocations do not matter"
                 .to_owned(),
         );
     }
     if message.form == Form::RuntimeAllocation {
         add(
             "trying to allocate",
-            "the last request, which found no room, is rarely what fills the memory: look at what was allocated before".to_owned(),
+            "the request that failed is rarely what fills the memory: look at what was allocated before it"
+                .to_owned(),
         );
     }
     if message.form == Form::ProgramLoad {
         add(
             "at the bottom of memory",
-            "room for the program's temporaries and code in one piece; arrays that are alive already take the rest".to_owned(),
+            "the program's temporaries and code need room in one piece; live arrays take the rest".to_owned(),
         );
     }
     if case.buffers.iter().any(|buffer| buffer.what == What::Spills) {
-        add("register allocator spill slots", "values for which registers did not suffice".to_owned());
+        add("register allocator spill slots", "values that did not fit into registers".to_owned());
     }
     all
 }

@@ -55,7 +55,7 @@ pub const ASSIGNMENT: Param = Param {
 /// The memory-usage report of the failed compilation.
 pub const USAGE: Param = Param {
     id: "usage",
-    doc: "*memory-usage-report.txt of that folder, where there is no buffer assignment",
+    doc: "*memory-usage-report.txt of that folder, if there is no buffer assignment",
     kind: ParamKind::Document,
     default: "",
 };
@@ -110,9 +110,7 @@ fn run(asked: Option<&Scoped<'_>>, params: &Params, notes: &mut Notes) -> Result
 }
 
 /// Why there is no answer to a text.
-const NO_MESSAGE: &str = "no message that memory ran out is in the text: expected RESOURCE_EXHAUSTED, `Ran out of memory`, \
-                          `Attempting to allocate`, `Out of memory while trying to allocate` or the like; a compilation that \
-                          succeeds leaves none";
+const NO_MESSAGE: &str = "the text has no message that memory ran out: expected RESOURCE_EXHAUSTED, `Ran out of memory`, `Attempting to allocate`, `Out of memory while trying to allocate` or the like; a compilation that succeeds leaves none";
 
 /// The answer to a text.
 fn of_text(params: &Params, notes: &mut Notes) -> Result<Report, Error> {
@@ -222,11 +220,11 @@ fn remark_difference(case: &Case<'_>, holding: &Holding, notes: &mut Notes) {
             "another_program",
             Severity::Warning,
             format!(
-                "the buffer assignment holds {}, the message speaks of {}",
+                "the buffer assignment has {}, the message says {}",
                 haloscope_report::units::bytes(total as f64),
                 haloscope_report::units::bytes(used.bytes as f64)
             ),
-            "buffers and cures may be of another program of the dump",
+            "buffers and changes may belong to another program of the dump",
             "give the files of the module that the message names",
         );
     }
@@ -245,8 +243,7 @@ fn of_run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Repo
     let program = programs::choose(profile, scope, params.text(&MODULE), peak)?;
     let buffers = Buffers::new(&program.decoded.module).ok_or_else(|| {
         Error::Nothing(format!(
-            "`{}` holds no buffer assignment, so that nothing says what is in memory: give the text of the error, or a dump with \
-             --xla_dump_hlo_as_proto",
+            "`{}` has no buffer assignment, so what is in memory is unknown: give the text of the error, or a dump with --xla_dump_hlo_as_proto",
             program.label()
         ))
     })?;
@@ -267,7 +264,7 @@ fn of_run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Repo
             "limit_unknown",
             Severity::Warning,
             "how much memory the device has is unknown",
-            "cures say what they save, not whether it fits",
+            "changes say what they save, not whether the program then fits",
             "give --chip or --capacity",
         );
     } else if capacity.is_some_and(|capacity| capacity.source == Source::Table)
@@ -276,9 +273,9 @@ fn of_run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Repo
         notes.add(
             "limit_of_data_sheet",
             Severity::Info,
-            "the limit is the data sheet's: a program gets a little less, as the runtime keeps some",
-            "what fits by less than a few percent may not fit",
-            "give --capacity with the number of an error's text",
+            "the limit is the one in the data sheet; a program gets a little less, because the runtime keeps some",
+            "a program that fits with only a few percent to spare may not fit",
+            "give --capacity with the number from an error message",
         );
     }
     let mut report = report::of(&case, &[]);

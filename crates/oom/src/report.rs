@@ -47,10 +47,10 @@ pub(crate) fn of(case: &Case<'_>, messages: &[Message]) -> Report {
         let rows = corrections.iter().map(|correction| {
             row![
                 prose("says", "The message says", "Words of the message.", correction.says.as_str()),
-                prose("is", "Read it as", "What is so.", correction.is.as_str()),
+                prose("is", "What it means", "What it means.", correction.is.as_str()),
             ]
         });
-        tables.push(Table::of("corrections", "What the message says, and what is so", rows));
+        tables.push(Table::of("corrections", "What the message says, and what it means", rows));
     }
     if messages.len() > 1 {
         tables.push(message_table(messages, case.message));
@@ -135,9 +135,9 @@ fn values(case: &Case<'_>, messages: &[Message], fixes: &[Fix]) -> Vec<Value> {
         ]);
     }
     all.extend([
-        sized("used_bytes", "Needed", case.used, "Bytes that were asked for, as the message says; rounded where it rounds. Of a run the peak of its program."),
-        sized("limit_bytes", "Available", case.limit, "Bytes that there are for it: of the compiler's errors all that a program can get, of a running program's what was free."),
-        sized("over_bytes", "Too much", over(case), "Bytes that are too much: as the message says, else needed less available; 0 where it fits."),
+        sized("used_bytes", "Needed", case.used, "Bytes that were asked for, rounded as in the message. For a run, the peak of its program."),
+        sized("limit_bytes", "Available", case.limit, "Bytes that are available: for an error of the compiler, all that a program can get; for one at run time, what was free."),
+        sized("over_bytes", "Too much", over(case), "Bytes that are too much: as the message says, or needed minus available; 0 if it fits."),
     ]);
     if let Some((required, limit)) = message.and_then(|message| message.words) {
         let words = |id, label, n, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
@@ -148,7 +148,7 @@ fn values(case: &Case<'_>, messages: &[Message], fixes: &[Fix]) -> Vec<Value> {
                 required,
                 "Words of 4 bytes that were asked for, as the compiler for SparseCores counts.",
             ),
-            words("limit_words", "Words available", limit, "The highest offset in words that it may use."),
+            words("limit_words", "Words available", limit, "The highest offset, in words, that may be used."),
         ]);
     }
     let of = message.map(subject_of);
@@ -160,7 +160,7 @@ fn values(case: &Case<'_>, messages: &[Message], fixes: &[Fix]) -> Vec<Value> {
             largest.map(words),
             Unit::None,
             Status::Measured,
-            "The largest buffer by what it is for, its shape and its name.",
+            "The largest buffer: its purpose, shape and name.",
         ),
         sized(
             "largest_bytes",
@@ -182,19 +182,19 @@ fn values(case: &Case<'_>, messages: &[Message], fixes: &[Fix]) -> Vec<Value> {
             case.framework.map(|framework| framework.name().to_owned()),
             Unit::None,
             Status::Estimated,
-            "As names in the text tell.",
+            "Recognised by names in the text.",
         ),
         Value::new(
             "cures_that_fit",
-            "Cures that make it fit",
+            "Changes that make it fit",
             Some(fixes.iter().filter(|fix| fix.fits == Some(true)).count()),
             Unit::Count,
             Status::Derived,
-            "Cures of the table, each by itself, with which the numbers fit.",
+            "Changes of the table that are enough, each by itself.",
         ),
     ]);
     if message.is_some() {
-        all.push(Value::new("messages", "Messages in the text", Some(messages.len()), Unit::Count, Status::Measured, "Different messages of memory that ran out; the report is about the first that is an error and states a limit."));
+        all.push(Value::new("messages", "Messages in the text", Some(messages.len()), Unit::Count, Status::Measured, "Different out-of-memory messages; the report is about the first that is an error and states a limit."));
     }
     all
 }
@@ -216,9 +216,9 @@ fn parts(case: &Case<'_>) -> Table {
         if let Some((used, known)) = case.used.zip(known) {
             let rest = used.bytes.saturating_sub(known).max(0);
             parts.push((
-                "code and what else there is".to_owned(),
+                "code and everything else".to_owned(),
                 Some(rest),
-                "needed less the others",
+                "needed minus the others",
                 Status::Estimated,
             ));
         }
@@ -263,16 +263,16 @@ fn parts(case: &Case<'_>) -> Table {
             text(
                 "part",
                 "Part",
-                "What the memory is for; parts that the message lists stand with their list.",
+                "What the memory is for; parts from a list in the message have the name of the list.",
                 name.as_str()
             ),
             bytes("bytes", "Bytes", "Its bytes.", *bytes),
             share("share", "Share", "Of what is needed.", share),
-            text("by", "Said by", "Where the number comes from.", *by),
-            text("status", "Status", "How it is known.", status.word()),
+            text("by", "Source", "Where the number comes from.", *by),
+            text("status", "Status", "Measured, derived or estimated.", status.word()),
         ]
     });
-    Table::of("parts", "What it is", rows)
+    Table::of("parts", "What fills the memory", rows)
 }
 
 fn list(name: &str) -> &'static str {
@@ -325,7 +325,7 @@ fn largest(case: &Case<'_>) -> Table {
             count(
                 "copies",
                 "Copies",
-                "Of a window: how many there are, so that transfers hide behind the work.",
+                "Of a window: how many there are, so that transfers overlap with the work.",
                 buffer.levels.map(i64::from)
             ),
             text(
@@ -349,29 +349,29 @@ fn cure_table(case: &Case<'_>, fixes: &[Fix]) -> Table {
             None => "unknown",
         };
         row![
-            text("cure", "Cure", "What kind of change it is.", fix.id.replace('_', " ")),
-            text("fits", "Fits", "Whether it fits then, by itself: yes, no, or unknown.", fits),
-            bytes("saves_bytes", "Saves", "Bytes that are needed less.", fix.saves_bytes),
-            bytes("left_bytes", "Needed then", "Bytes that are needed then.", fix.left_bytes),
+            text("cure", "Change", "The kind of change.", fix.id.replace('_', " ")),
+            text("fits", "Fits", "Whether the program fits with this change alone: yes, no, or unknown.", fits),
+            bytes("saves_bytes", "Saves", "Bytes that it saves.", fix.saves_bytes),
+            bytes("left_bytes", "Needed then", "Bytes that are needed with the change.", fix.left_bytes),
             bytes(
                 "spare_bytes",
                 "To spare",
-                "Bytes that are free then; negative: bytes that are still too much.",
+                "Bytes that are free with the change; if negative, bytes that are still too much.",
                 fix.spare_bytes()
             ),
             bytes(
                 "together_bytes",
                 "With those above",
-                "Bytes that are needed with this cure and those above it that are about other buffers.",
+                "Bytes that are needed with this change and those above it that concern other buffers.",
                 fix.together_bytes
             ),
             count(
                 "times",
                 "Times",
-                "How many times smaller something becomes, in how many parts it is worked on, or over how many times as many devices it is kept; of groups how many trips or layers are in one.",
+                "How many times smaller it becomes, how many parts it is split into, or how many times as many devices hold it; of groups, how many iterations or layers are in one.",
                 fix.times
             ),
-            text("status", "Status", "How the saving is known.", fix.status.word()),
+            text("status", "Status", "Whether the saving is measured, derived or estimated.", fix.status.word()),
             prose("what", "What", "What to do.", fix.what.as_str()),
             prose("how", "How", "How, in the framework's words.", fix.how.as_str()),
             prose("but", "But", "What it costs, or when it does not work.", fix.but.as_str()),
@@ -389,7 +389,7 @@ fn message_table(messages: &[Message], main: Option<&Message>) -> Table {
             text("kind", "Kind", "The wording.", message.form.word()),
             text("space", "Memory", "The memory.", message.space.as_str()),
             bytes("used_bytes", "Needed", "Bytes that were asked for.", bytes(message.required)),
-            bytes("limit_bytes", "Available", "Bytes that there were.", bytes(message.limit)),
+            bytes("limit_bytes", "Available", "Bytes that were available.", bytes(message.limit)),
             flag(
                 "main",
                 "This one",
@@ -419,10 +419,19 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
     let is_over = is_over(case);
     let numbers = match (case.used, case.limit, over) {
         (Some(used), Some(limit), Some(over)) if over.bytes > 0 => {
-            format!("{} needed, {} there, {} too much", size(used.bytes), size(limit.bytes), size(over.bytes))
+            format!(
+                "{} needed, {} available, {} too much",
+                size(used.bytes),
+                size(limit.bytes),
+                size(over.bytes)
+            )
         }
-        (Some(used), Some(limit), _) => format!("{} needed, {} there", size(used.bytes), size(limit.bytes)),
-        (Some(used), None, _) => format!("{} needed; how much there is was not recorded", size(used.bytes)),
+        (Some(used), Some(limit), _) => {
+            format!("{} needed, {} available", size(used.bytes), size(limit.bytes))
+        }
+        (Some(used), None, _) => {
+            format!("{} needed; how much is available was not recorded", size(used.bytes))
+        }
         _ => "the message states no size".to_owned(),
     };
     let largest = largest_buffer(case).map(|buffer| {
@@ -461,14 +470,17 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
         Some(fix) => match (fix.fits, fix.spare_bytes()) {
             (Some(true), Some(spare)) => format!("{}: then it fits with {} to spare", fix.what, size(spare)),
             (Some(false), Some(spare)) => {
-                format!("no cure does alone; the first leaves {} too much: {}", size(-spare), fix.what)
+                format!(
+                    "no single change is enough; the first leaves {} too much: {}",
+                    size(-spare),
+                    fix.what
+                )
             }
-            _ => format!("{}; nothing tells whether it fits then", fix.what),
+            _ => format!("{}; whether it then fits is unknown", fix.what),
         },
         None => "not known: the numbers show no change that would make it fit".to_owned(),
     };
-    let dump = "compile once more with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\" (no device is needed), then give --dump DIR: \
-                it has the buffers";
+    let dump = "compile again with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\" (no device is needed), then give --dump DIR: the dump has the buffers";
     Finding {
         id: match is_over {
             Some(true) => "does_not_fit",
@@ -477,9 +489,9 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
         },
         severity: if is_over == Some(true) { Severity::Error } else { Severity::Info },
         claim: match is_over {
-            Some(true) => format!("{space} does not suffice{subject}: {numbers}"),
-            Some(false) => format!("{space} suffices{subject}: {numbers}"),
-            None => format!("Whether {space} suffices{subject} could not be decided: {numbers}"),
+            Some(true) => format!("{space} is too small{subject}: {numbers}"),
+            Some(false) => format!("{space} is large enough{subject}: {numbers}"),
+            None => format!("Whether {space} is large enough{subject} could not be decided: {numbers}"),
         },
         evidence: if evidence.is_empty() {
             "the message names no buffer".to_owned()
@@ -495,9 +507,9 @@ fn finding(case: &Case<'_>, fixes: &[Fix]) -> Finding {
             first.map(|fix| fix.how.clone()).unwrap_or_default()
         },
         falsifier: if suffices {
-            "the program runs out of memory: the runtime and other programs keep some of it too"
+            "the program still runs out of memory: the runtime and other programs also use some of it"
         } else {
-            "with the change the same text comes again: a compilation shows it, and needs no device"
+            "the same error comes again with the change: compile to see it, no device is needed"
         }
         .to_owned(),
         status: Status::Derived,

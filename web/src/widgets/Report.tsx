@@ -145,7 +145,7 @@ export function QualityList({ quality }: { readonly quality: readonly Quality[] 
         <ul class="quality">
           {quality.map((note) => (
             <li class={note.severity}>
-              <a class="severity" href={placed(`/docs/data-quality#${note.id}`)} data-tip="What this remark means, and what cures it">
+              <a class="severity" href={placed(`/docs/data-quality#${note.id}`)} data-tip="What this remark means, and how to fix it">
                 {note.severity}
               </a>
               <div>
@@ -159,7 +159,7 @@ export function QualityList({ quality }: { readonly quality: readonly Quality[] 
                 )}
                 {(note.cure ?? "") !== "" && (
                   <p class="sub">
-                    <b>Cure</b> <Words text={note.cure ?? ""} />
+                    <b>Fix</b> <Words text={note.cure ?? ""} />
                   </p>
                 )}
               </div>

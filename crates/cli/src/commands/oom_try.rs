@@ -52,7 +52,7 @@ pub(super) fn args(analysis: &Analysis) -> Vec<Arg> {
             .long(TRY)
             .action(ArgAction::SetTrue)
             .requires("dump")
-            .help("Compiles the program of the dump again with each cure that can be made in it, and says whether it fits; no device is needed"),
+            .help("Compiles the program of the dump again with each change that can be made in it, and says whether it fits; no device is needed"),
         Arg::new(PYTHON)
             .long(PYTHON)
             .value_name("PATH")
@@ -233,9 +233,9 @@ fn table(cures: &[Cure], answers: &[Answer], chip: &str, lost: &str) -> Table {
             (true, false, _) => Answer {
                 verdict: "not tried".into(),
                 why: if is_compiled {
-                    "the error does not come again without the cure, so that nothing would be shown".into()
+                    "the error does not come again without the change, so there is nothing to test".into()
                 } else {
-                    "the program was not compiled without a cure".into()
+                    "the program was not compiled without a change".into()
                 },
                 ..Answer::default()
             },
@@ -246,7 +246,7 @@ fn table(cures: &[Cure], answers: &[Answer], chip: &str, lost: &str) -> Table {
     }
     let rows = all.iter().map(|(cure, answer)| {
         row![
-            text("cure", "Cure", "The cure; of the first row none.", cure.as_str()),
+            text("cure", "Change", "The change; the first row is without one.", cure.as_str()),
             text(
                 "verdict",
                 "Verdict",

@@ -81,24 +81,23 @@ fn raise_limit(case: &Case<'_>) -> Option<Fix> {
         (
             format!(
                 "pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes={mib} * 2**20)); for all instructions \
-                 --xla_tpu_scoped_vmem_limit_kib={} in LIBTPU_INIT_ARGS or compiler_options; where the compiler then asks for more, \
-                 what it asks for",
+                 --xla_tpu_scoped_vmem_limit_kib={} in LIBTPU_INIT_ARGS or compiler_options; if the compiler then asks for more, use its number",
                 mib * 1024
             ),
-            "less is left for what XLA keeps in VMEM around the kernel",
+            "XLA has less VMEM left for other values around the kernel",
         )
     } else {
         (
             format!(
-                "take away xla_tpu_scoped_vmem_limit_kib from compiler_options or LIBTPU_INIT_ARGS, or set it to {} at least",
+                "remove xla_tpu_scoped_vmem_limit_kib from compiler_options or LIBTPU_INIT_ARGS, or set it to at least {}",
                 part(ask, 1024)
             ),
-            "nothing: the limit was set below the default, and the code is XLA's own",
+            "no cost: the limit was set below the default, and the code is XLA's own",
         )
     };
     let low = match (is_kernel(case), is_low) {
-        (false, _) => "; the limit is none of the defaults: a flag set it",
-        (true, true) => "; the limit is none of the defaults: a flag or the kernel's vmem_limit_bytes set it",
+        (false, _) => "; the limit is not a default: a flag set it",
+        (true, true) => "; the limit is not a default: a flag or the kernel's vmem_limit_bytes set it",
         (true, false) => "",
     };
     let what = format!("let the stack take {} of VMEM ({words}{low})", size(used.bytes));
@@ -134,9 +133,9 @@ fn fewer_buffers(case: &Case<'_>) -> Option<Fix> {
     Some(
         Fix::unknown(
             "fewer_buffers",
-            format!("one copy of each block in place of two ({} of windows)", size(case.window_bytes())),
+            format!("one copy of each block instead of two ({} of windows)", size(case.window_bytes())),
             "pl.BlockSpec(..., pipeline_mode=pl.Buffered(1))",
-            "transfers no longer hide behind the work, but for a block whose index never changes this costs nothing",
+            "transfers no longer overlap with the work; for a block whose index never changes this costs nothing",
         )
         .saving(case, saved, Status::Derived)
         .on(places(case, is_meant))
@@ -148,7 +147,7 @@ fn fewer_buffers(case: &Case<'_>) -> Option<Fix> {
 fn smaller_blocks(case: &Case<'_>) -> Option<Fix> {
     let (used, limit) = (case.used?.bytes, case.room()?);
     let how = "smaller block_shape in the BlockSpecs, and a larger grid";
-    let but = "more steps of the grid, and operands that every step needs are brought more often";
+    let but = "the grid has more steps, and operands that every step needs are copied more often";
     let windows = case.window_bytes();
     if windows == 0 {
         if !is_kernel(case) {
@@ -160,9 +159,7 @@ fn smaller_blocks(case: &Case<'_>) -> Option<Fix> {
             case.message.and_then(|message| message.named.as_ref()).map(|named| named.operands.join(", "));
         let operands =
             operands.filter(|o| !o.is_empty()).map_or_else(String::new, |o| format!(" (operands {o})"));
-        let what = format!(
-            "blocks and scratch {factor} times smaller{operands}, if they are what the stack is made of"
-        );
+        let what = format!("blocks and scratch {factor} times smaller{operands}, if they fill the stack");
         return Some(
             Fix::unknown("smaller_blocks", what, how, but)
                 .saving(case, used - part(used, factor), Status::Estimated)
@@ -214,7 +211,7 @@ fn less_scratch(case: &Case<'_>) -> Option<Fix> {
             "less_scratch",
             format!("scratch {n} times smaller ({} now)", size(scratch)),
             "smaller shapes in scratch_shapes: work on the block in pieces, or keep the scratch in bf16",
-            "what needs the whole of it at once does not work in pieces",
+            "not possible if the work needs all of it at once",
         )
         .saving(case, scratch - part(scratch, n), Status::Derived)
         .by(n)
@@ -230,10 +227,9 @@ fn spills(case: &Case<'_>) -> Option<Fix> {
     any.then(|| {
         let fix = Fix::unknown(
             "fewer_live_values",
-            "keep fewer values alive at a time in the kernel or fusion: registers are spilled to VMEM",
-            "load and use a value in a loop over smaller pieces; for XLA's fusions break the chain with \
-             jax.lax.optimization_barrier",
-            "a compiler of another release may spill less",
+            "keep fewer values alive at a time in the kernel or fusion: registers spill to VMEM",
+            "load and use a value in a loop over smaller pieces; for fusions of XLA, break the chain with jax.lax.optimization_barrier",
+            "another release of the compiler may spill less",
         );
         if spilled > 0 { fix.saving(case, spilled, Status::Derived).on(places(case, is_spill)) } else { fix }
     })
@@ -256,16 +252,16 @@ fn scalars(case: &Case<'_>) -> Vec<Fix> {
     let entries = bytes / WORD_BYTES;
     let fitting = (bytes.saturating_sub(must) / WORD_BYTES).max(0);
     let name = match largest.what {
-        What::Prefetched => "the table of scalars that is prefetched",
+        What::Prefetched => "the prefetched table of scalars",
         _ => "the scratch in SMEM",
     };
     all.push(
         Fix::unknown(
             "table_in_hbm",
-            format!("keep {name} ({}) in HBM, and bring the piece that a step needs", size(bytes)),
+            format!("keep {name} ({}) in HBM, and copy in the piece that a step needs", size(bytes)),
             "pl.BlockSpec(memory_space=pl.ANY) and pltpu.make_async_copy into a small SMEM scratch, or an in_spec with \
              memory_space=pltpu.SMEM and a block of the table for each step",
-            "a copy for each step, which is hidden where it is started a step ahead",
+            "one copy per step, which is hidden if it starts a step ahead",
         )
         .saving(case, bytes, Status::Derived)
         .on(place.clone()),
@@ -282,19 +278,21 @@ fn scalars(case: &Case<'_>) -> Vec<Fix> {
         if packed.fits == Some(true) && packed.spare_bytes().is_some_and(|spare| spare < SPARE_BYTES) {
             // The compiler keeps some SMEM for itself.
             packed.fits = None;
-            packed.but += "; it would just fill SMEM, of which the compiler needs some itself";
+            packed.but += "; it would fill SMEM exactly, but the compiler needs some itself";
         }
         all.push(packed);
     }
     all.push(
         Fix::unknown(
             "fewer_scalars",
-            format!("at most {fitting} words of 4 bytes in place of {entries}"),
+            format!("at most {fitting} words of 4 bytes instead of {entries}"),
             match largest.what {
-                What::Prefetched => "fewer or longer pages, fewer sequences for each call, or one call for each part of the batch",
+                What::Prefetched => {
+                    "fewer or longer pages, fewer sequences per call, or one call for each part of the batch"
+                }
                 _ => "a smaller scratch_shapes=[pltpu.SMEM(...)]",
             },
-            "the compiler needs some SMEM itself: 4 KiB are left to it here",
+            "the compiler needs some SMEM itself: 4 KiB are left for it here",
         )
         .saving(case, must, Status::Estimated)
         .on(place),
@@ -310,9 +308,9 @@ fn fewer_semaphores(case: &Case<'_>) -> Option<Fix> {
     Some(
         Fix::unknown(
             "fewer_semaphores",
-            format!("fewer than {most} semaphores in place of {now}"),
+            format!("fewer than {most} semaphores instead of {now}"),
             "one semaphore for each copy in flight, used in turn (s.at[i % n]): scratch_shapes=[pltpu.SemaphoreType.DMA((n,))]",
-            "the compiler needs some of them itself; as many copies can be in flight as there are semaphores",
+            "the compiler needs some of them itself; each copy in flight needs a semaphore",
         )
         .saving(case, used.bytes.saturating_sub(limit.bytes / 2), Status::Derived)
         .on(all),
@@ -332,7 +330,7 @@ fn subcore(case: &Case<'_>) -> Option<Fix> {
             "smaller_blocks",
             format!("scratch {factor} times smaller{of}"),
             "smaller scratch_types=[pltpu.VMEM(...)] of the SparseCore kernel, filled several times in a loop",
-            "more copies, each of which must be large enough to be worth its start",
+            "more copies, and each must be large enough to be worth starting",
         )
         .saving(case, used.bytes - part(used.bytes, factor), Status::Derived)
         .by(factor)

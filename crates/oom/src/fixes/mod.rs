@@ -101,7 +101,7 @@ impl Fix {
     pub(crate) fn unless_alone(mut self, is_alone: bool) -> Self {
         if is_alone && self.fits == Some(true) {
             self.fits = None;
-            self.but += "; the message names one allocation, and nothing says what else is there";
+            self.but += "; the message names one allocation and does not say what else is in memory";
         }
         self
     }

@@ -19,11 +19,11 @@ pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
         all.push(Fix::unknown(
             "one_piece",
             format!(
-                "free memory in one piece: there are {} more free than asked for, but not together",
+                "free memory in one piece: {} more are free than asked for, but not in one piece",
                 size(-over)
             ),
-            "make the large arrays first, and free what lies between them; restart a long session",
-            "what is free at another time may be less",
+            "create the large arrays first, and free what lies between them; restart a long session",
+            "at another time less may be free",
         ));
     }
     let exact = over.filter(|over| *over > 0);
@@ -35,41 +35,37 @@ pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
         Some(Framework::PyTorchXla | Framework::PyTorch) => {
             "del what is no longer used (old batches, losses that hold a graph), detach(); torch_xla.sync() at the end of a step"
         }
-        Some(Framework::TensorFlow) => {
-            "let go of models and datasets of before; tf.keras.backend.clear_session()"
-        }
+        Some(Framework::TensorFlow) => "delete earlier models and datasets; tf.keras.backend.clear_session()",
         _ => {
-            "x.delete() or del for arrays that are no longer used; jax.live_arrays() lists what is alive, \
-              jax.profiler.save_device_memory_profile() whose it is"
+            "x.delete() or del for arrays that are no longer used; jax.live_arrays() lists live arrays, jax.profiler.save_device_memory_profile() says where they were made"
         }
     };
     all.push(known(Fix::unknown(
         "free_arrays",
         format!("free arrays that are no longer needed{need}"),
         free,
-        "helps only where something is kept that is not needed",
+        "helps only if unneeded arrays are kept",
     )));
     all.push(Fix::unknown(
         "donate",
-        "donate arguments that results replace: without it the old and the new value are alive together",
+        "donate arguments that results replace: otherwise the old and the new value are in memory together",
         "jax.jit(f, donate_argnums=...)",
         "the old value is gone after the call",
     ));
     if case.is_vllm {
         all.push(Fix::unknown(
             "smaller_share",
-            "leave more memory to programs: the cache of keys and values takes its share before they are loaded",
+            "leave more memory to programs: the KV cache takes its share before they are loaded",
             "a lower --gpu-memory-utilization, a shorter --max-model-len, fewer --max-num-seqs",
-            "fewer requests are answered at a time",
+            "fewer requests are served at a time",
         ));
     }
     if is_gpu && !matches!(case.framework, Some(Framework::PyTorch)) {
         all.push(Fix::unknown(
             "allocator",
-            "let the allocator have more of the memory, or another process less",
-            "XLA_PYTHON_CLIENT_MEM_FRACTION=.95; XLA_PYTHON_CLIENT_PREALLOCATE=false where something else shares the GPU; \
-             nvidia-smi says who",
-            "what cuDNN, NCCL and the driver need must stay free",
+            "give the allocator more of the memory, or other processes less",
+            "XLA_PYTHON_CLIENT_MEM_FRACTION=.95; XLA_PYTHON_CLIENT_PREALLOCATE=false if another process shares the GPU; nvidia-smi lists processes",
+            "cuDNN, NCCL and the driver need some memory too",
         ));
     }
     if case.framework == Some(Framework::PyTorch) {
@@ -77,7 +73,7 @@ pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
             "allocator",
             "less fragmentation",
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-            "helps only where much is reserved but not allocated",
+            "helps only if much is reserved but not allocated",
         ));
     }
     let what = match case.form() {
@@ -90,8 +86,8 @@ pub(super) fn fixes(case: &Case<'_>) -> Vec<Fix> {
         "smaller_batch",
         format!("{what}{need}"),
         match case.form() {
-            Some(Form::ProgramLoad) => "haloscope oom DUMP, with the folder that --xla_dump_to wrote, says what the program's memory is",
-            _ => "a smaller batch for each device, with gradients added up over several",
+            Some(Form::ProgramLoad) => "haloscope oom DUMP, with the folder that --xla_dump_to wrote, says what uses the program's memory",
+            _ => "a smaller batch per device, with gradients accumulated over several",
         },
         "weights and optimiser state do not shrink with the batch",
     ));

@@ -360,12 +360,12 @@ fn scalars_semaphores_and_subcores() {
     let fixes = all(&on_chip(&message, "smem", 2 * MIB, MIB, vec![table]));
     assert_eq!(fixes[0].id, "table_in_hbm");
     assert_eq!(fix(&fixes, "pack_scalars").fits, None, "half of it just fills SMEM");
-    assert!(fix(&fixes, "fewer_scalars").what.contains("261120 words of 4 bytes in place of 524288"));
+    assert!(fix(&fixes, "fewer_scalars").what.contains("261120 words of 4 bytes instead of 524288"));
     let message = Message::new(Form::OneAllocation, "sflag");
     let flags = buffer(What::Scratch, 262_144, "s32[65536]", "k.1");
     let fixes = all(&on_chip(&message, "sflag", 262_144, 2048, vec![flags]));
     assert!(
-        fixes[0].what.contains("fewer than 512 semaphores in place of 65536") && fixes[0].fits == Some(true)
+        fixes[0].what.contains("fewer than 512 semaphores instead of 65536") && fixes[0].fits == Some(true)
     );
     let message = Message::new(Form::SparseCoreOffset, "spmem");
     let scratch = buffer(What::Scratch, 16 * MIB, "2048x128xf32", "");
@@ -418,7 +418,7 @@ fn logits_are_made_by_chunks_of_tokens_where_an_op_says_that_they_are() {
     let chunks = fix(&fixes, "chunked_loss");
     // Both values of the loss go to a quarter, that of the layer stays.
     assert_eq!((chunks.fits, chunks.left_bytes), (Some(true), Some(12 * GIB)));
-    assert!(chunks.what.contains("16384 tokens for 131072 words") && chunks.what.contains("by 4 chunks"));
+    assert!(chunks.what.contains("16384 tokens for 131072 words") && chunks.what.contains("over 4 chunks"));
     assert!(chunks.what.contains("kept in f32"), "{}", chunks.what);
     // The scores of attention are of no vocabulary, whatever their extents; nor is what no op's name says.
     for other in ["jit(loss)/jvp(attention)/softmax", ""] {
@@ -451,8 +451,8 @@ fn a_batch_is_no_loop_where_the_program_has_none() {
         };
         all(&hbm(&message, &held, 20 * GIB, 16 * GIB)).into_iter().map(|fix| fix.what).collect()
     };
-    assert!(ids(None)[0].contains("256 trips of a loop"));
-    assert!(ids(Some(true))[0].contains("256 trips of a loop"));
+    assert!(ids(None)[0].contains("256 iterations of a loop"));
+    assert!(ids(Some(true))[0].contains("256 iterations of a loop"));
     let without = ids(Some(false));
     assert!(without[0].contains("of the forward pass by 4 layers"), "{without:?}");
     assert!(without.iter().all(|what| !what.contains("trips")));
@@ -474,7 +474,7 @@ fn trips_are_those_of_a_loop_where_these_are_known() {
             ..Holding::default()
         };
         let fixes = all(&hbm(&message, &held, 20 * GIB, 16 * GIB));
-        fixes.iter().any(|fix| fix.what.contains("for each of 24 trips"))
+        fixes.iter().any(|fix| fix.what.contains("for each of 24 iterations"))
     };
     // As many, one less beside the loop, two at a time; nobody knows.
     assert!([Some(&[24][..]), Some(&[400, 23]), Some(&[12]), None].into_iter().all(says_trips));

@@ -244,7 +244,7 @@ impl Page<'_> {
         for note in notes {
             let word = note.severity.word();
             let word = if note.severity == Severity::Info { word.to_owned() } else { format!("**{word}**") };
-            let parts: Vec<String> = [("cost", &note.cost), ("cure", &note.fix)]
+            let parts: Vec<String> = [("cost", &note.cost), ("fix", &note.fix)]
                 .into_iter()
                 .filter(|(_, text)| !text.is_empty())
                 .map(|(label, text)| format!("; {label}: {}", prose(text)))

@@ -320,7 +320,7 @@ impl Page<'_> {
         for note in notes {
             let (word, style) = severity(note.severity);
             self.labelled(&format!("{word}:"), style, width(word) + 2, &note.message)?;
-            for (label, text) in [("  cost", &note.cost), ("  cure", &note.fix)] {
+            for (label, text) in [("  cost", &note.cost), ("  fix", &note.fix)] {
                 if !text.is_empty() {
                     self.labelled(label, DIM, 8, text)?;
                 }

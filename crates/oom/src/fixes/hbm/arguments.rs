@@ -91,21 +91,19 @@ pub(super) fn carry(case: &Case<'_>) -> Option<Fix> {
             "carry it as a loop variable of tf.while_loop and update it with tensor_scatter_nd_update"
         }
         _ => {
-            "put it into the carry of jax.lax.scan (or fori_loop), update it with jax.lax.dynamic_update_slice at the number of the trip, \
-             and donate it: donate_argnums=..."
+            "put it into the carry of jax.lax.scan (or fori_loop), update it with jax.lax.dynamic_update_slice at the iteration number, and donate it: donate_argnums=..."
         }
     };
     Some(
         Fix::unknown(
             "carry_in_loop",
             format!(
-                "carry {} through the loop and update it in place ({}): it goes in as what the loop reads and comes out as another value, \
-                 so that both are there; donating it alone saves nothing",
+                "carry {} through the loop and update it in place ({}): now the loop reads one value and writes another, so both are in memory; donating it alone saves nothing",
                 first(&twice),
                 size(sum(&twice))
             ),
             how,
-            "XLA keeps a copy where a trip reads the old value after it has written the new one",
+            "XLA keeps a copy if an iteration reads the old value after writing the new one",
         )
         .on(places(&twice)),
     )
@@ -154,23 +152,23 @@ pub(super) fn no_doubles(case: &Case<'_>) -> Option<Fix> {
         .fold(0i64, |sum, (_, buffer)| sum.saturating_add(part(bytes(buffer), times(buffer).unwrap_or(1))));
     let how = match case.framework {
         Some(Framework::PyTorchXla | Framework::PyTorch) => {
-            "torch.float32 in place of torch.float64 (tensor.float(), torch.set_default_dtype)"
+            "torch.float32 instead of torch.float64 (tensor.float(), torch.set_default_dtype)"
         }
         Some(Framework::TensorFlow) => {
-            "tf.float32 in place of tf.float64 (tf.cast; NumPy's arrays are float64)"
+            "tf.float32 instead of tf.float64 (tf.cast; NumPy's arrays are float64)"
         }
-        _ => "without jax_enable_x64 (JAX_ENABLE_X64) JAX makes f32 of it; else x.astype(jnp.float32)",
+        _ => "without jax_enable_x64 (JAX_ENABLE_X64), JAX uses f32; otherwise x.astype(jnp.float32)",
     };
     Some(
         Fix::unknown(
             "no_f64",
             format!(
-                "compute in f32 in place of f64: a TPU has no f64, and XLA makes it of several f32 ({}, {})",
+                "compute in f32 instead of f64: a TPU has no f64, so XLA builds it from several f32 ({}, {})",
                 first(&meant),
                 size(sum(&meant))
             ),
             how,
-            "numbers have 24 bits of precision in place of 53",
+            "numbers have 24 bits of precision instead of 53",
         )
         .saving(case, sum(&meant) - left, Status::Estimated)
         .on(places(&meant)),
@@ -197,10 +195,10 @@ pub(super) fn keep_sharded(case: &Case<'_>) -> Option<Fix> {
     Some(
         Fix::unknown(
             "keep_sharded",
-            format!("do not gather {} whole ({}): {of}", first(&gathered), size(all)),
+            format!("do not gather all of {} ({}): {of}", first(&gathered), size(all)),
             "contract over the sharded dimension and reduce the result (leave out the with_sharding_constraint that asks for all \
              of it), or gather a block or a layer at a time inside the loop that uses it",
-            "the result is reduced over devices instead: other traffic",
+            "the result is reduced over devices instead, which is also traffic",
         )
         .saving(case, all - part(all, n), if devices.is_some() { Status::Derived } else { Status::Estimated })
         .on(places(&gathered)),
@@ -250,11 +248,11 @@ pub(super) fn shard(case: &Case<'_>) -> Option<Fix> {
         "shard",
         format!(
             "shard {what}{} over {n} times as many devices ({} on each now{now})",
-            if results.is_empty() { "" } else { ", and with them results of their shapes," },
+            if results.is_empty() { "" } else { ", and results of the same shapes," },
             size(both)
         ),
         how,
-        "what is sharded is gathered or reduced where it is used: traffic",
+        "sharded values are gathered or reduced where they are used, which is traffic",
     )
     .saving(case, both - part(both, n), status)
     .by(n)

@@ -52,7 +52,7 @@ pub(super) fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
     let mut fixes = Vec::new();
     if kept.begin_bytes < all {
         let what = format!(
-            "compute again what is {word}; what a {one} begins with stays ({})",
+            "compute again what is {word}; the inputs of each {one} stay ({})",
             size(kept.begin_bytes)
         );
         let but = "the forward pass is computed twice: about a third more work";
@@ -67,7 +67,7 @@ pub(super) fn checkpoint(case: &Case<'_>) -> Vec<Fix> {
     let stays = part(kept.begin_bytes, n).saturating_mul(groups.saturating_add(part(n, groups)));
     if n >= 16 && stays < kept.begin_bytes {
         let what = format!(
-            "keep what one {one} of {groups} begins with, of {word}, and compute the rest again group by group"
+            "keep the inputs of one {one} in {groups}, of {word}, and compute the rest again group by group"
         );
         let but = "most of the forward pass is computed three times";
         fixes.push(
@@ -137,7 +137,7 @@ pub(super) fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
         }
         _ => [
             "jax.checkpoint around the scan's body, with policy=jax.checkpoint_policies.nothing_saveable or one that saves a few",
-            "two scans, one in the other, with jax.checkpoint around both bodies",
+            "two nested scans, with jax.checkpoint around both bodies",
         ],
     };
     // Where the program is known, it says what goes from trip to trip, and what nothing but the loop back takes; else what a trip
@@ -150,7 +150,7 @@ pub(super) fn of_loop<'c>(case: &'c Case<'_>) -> Option<Kept<'c>> {
     Some(Kept {
         count: n,
         one: "trip",
-        of: format!("for each of {n} trips of a loop"),
+        of: format!("for each of {n} iterations of a loop"),
         buffers,
         again_bytes,
         begin_bytes,

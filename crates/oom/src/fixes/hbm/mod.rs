@@ -91,15 +91,15 @@ fn blind(case: &Case<'_>) -> Vec<Fix> {
     let mut all = vec![
         Fix::unknown(
             "donate",
-            "donate arguments that results replace, if they are not",
+            "donate arguments that results replace, if they are not donated yet",
             "jax.jit(f, donate_argnums=...)",
-            "helps by the size of the results that have an argument's shape",
+            "saves the size of the results that have the shape of an argument",
         ),
         Fix::unknown(
             "checkpoint",
             "compute values of the forward pass again, if this trains a model",
             "jax.checkpoint around layers or the scan's body",
-            "helps only with temporaries, which the message does not tell from arguments",
+            "helps only with temporaries; the message does not say how much they are",
         ),
         Fix::unknown(
             "shard",
@@ -111,8 +111,10 @@ fn blind(case: &Case<'_>) -> Vec<Fix> {
     if let Some(factor) = factor.filter(|factor| *factor > 1.0) {
         all.push(Fix::unknown(
             "smaller_batch",
-            format!("a smaller batch: even if all of it shrank with the batch, {factor:.2} times smaller at the least"),
-            "a smaller batch for each device, with gradients added up over micro-batches",
+            format!(
+                "a smaller batch: at least {factor:.2} times smaller, even if everything shrinks with it"
+            ),
+            "a smaller batch per device, with gradients accumulated over micro-batches",
             "arguments do not shrink with the batch",
         ));
     }

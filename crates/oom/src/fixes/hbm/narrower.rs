@@ -26,7 +26,7 @@ pub(super) fn padding(case: &Case<'_>) -> Option<Fix> {
             "less_padding",
             format!("give {} last dimensions that fill a tile (8 x 128 for f32): {} is padding", first(&padded), size(all)),
             "put a long dimension last (transpose), merge small ones (reshape), or pad to multiples of 128 only where it is small",
-            "XLA chooses layouts itself: look at the padded sizes after the change",
+            "XLA chooses layouts itself: check the padded sizes after the change",
         )
         .saving(case, all, Status::Estimated)
         .on(places(&padded)),
@@ -54,9 +54,8 @@ pub(super) fn half(case: &Case<'_>) -> Option<Fix> {
         Fix::unknown(
             "narrower",
             format!("keep {} in bf16 ({} in f32)", first(&wide), size(all)),
-            "x.astype(jnp.bfloat16), dtype= and param_dtype= of the layers; for scores and logits leave out the cast to f32 \
-             before the values are reduced",
-            "numerics change; optimiser state is kept in f32 for a reason",
+            "x.astype(jnp.bfloat16), dtype= and param_dtype= of the layers; for scores and logits, do not cast to f32 before the values are reduced",
+            "numerical results change; optimiser state usually needs f32",
         )
         .saving(case, all / 2, Status::Estimated)
         // Some ops keep their operands in f32 all the same, sorts among them.

@@ -55,19 +55,17 @@ pub(super) fn all_pairs(case: &Case<'_>) -> Option<Fix> {
         Fix::unknown(
             "blockwise",
             format!(
-                "do not make the matrix of all {side} x {side} pairs whole ({}, {}): {chunks} blocks of rows take 1/{chunks} of it",
+                "do not build the whole matrix of {side} x {side} pairs ({}, {}): {chunks} blocks of rows take 1/{chunks} of it",
                 first(&pairs),
                 size(all)
             ),
             if case.holding.is_some_and(|holding| holding.gradient == Some(true)) {
                 "for attention a kernel that never writes the scores (splash or flash attention, \
-                 jax.nn.dot_product_attention with an implementation that has one); else jax.lax.map over blocks of rows, with \
-                 jax.checkpoint around what is done with a block: else the backward pass keeps those of all blocks"
+                 jax.nn.dot_product_attention with an implementation that has one); otherwise jax.lax.map over blocks of rows, with jax.checkpoint around the work on a block: without it the backward pass keeps all blocks"
             } else {
-                "for attention a kernel that never writes the scores (splash or flash attention, \
-                 jax.nn.dot_product_attention with an implementation that has one); else jax.lax.map over blocks of rows"
+                "for attention a kernel that never writes the scores (splash or flash attention, jax.nn.dot_product_attention with an implementation that has one); otherwise jax.lax.map over blocks of rows"
             },
-            "where a value of all pairs is a result in itself it cannot be left out",
+            "not possible if a value for all pairs is itself a result",
         )
         .saving(case, all - part(all, chunks), Status::Estimated)
         .by(chunks)
@@ -100,8 +98,7 @@ pub(super) fn loss_in_chunks(case: &Case<'_>) -> Option<Fix> {
     let is_cast = logits
         .iter()
         .any(|(_, buffer)| array(&buffer.shape).is_some_and(|(kind, _)| kind == ElementType::F32));
-    let cast =
-        if is_cast { "; they are kept in f32: leave a cast to f32 to where a chunk is reduced" } else { "" };
+    let cast = if is_cast { "; they are kept in f32: cast to f32 only where a chunk is reduced" } else { "" };
     let how = match case.framework {
         Some(Framework::PyTorchXla | Framework::PyTorch) => {
             "a fused linear cross entropy, or the head and the loss over chunks of tokens, each in a checkpoint"
@@ -116,14 +113,13 @@ pub(super) fn loss_in_chunks(case: &Case<'_>) -> Option<Fix> {
         Fix::unknown(
             "chunked_loss",
             format!(
-                "do not keep the logits of all {tokens} tokens for {} words ({}, {}): the head and the loss by {chunks} chunks of \
-                 tokens take 1/{chunks} of it{cast}",
+                "do not keep the logits of all {tokens} tokens for {} words ({}, {}): the head and the loss over {chunks} chunks of tokens take 1/{chunks} of it{cast}",
                 shape.0,
                 first(&logits),
                 size(all)
             ),
             how,
-            "the product of the head is computed twice; where logits are a result in themselves they cannot be left out",
+            "the product of the head is computed twice; not possible if the logits are themselves a result",
         )
         .saving(case, all - part(all, chunks), Status::Estimated)
         .by(chunks)
@@ -146,10 +142,10 @@ pub(super) fn smaller_batch(case: &Case<'_>) -> Option<Fix> {
     let is_of_pairs = 3 * sum(&pairs(case)) >= 2 * temporary;
     let how = match case.framework {
         Some(Framework::PyTorchXla | Framework::PyTorch) => {
-            "a smaller batch for each device, with gradients added up over several of them"
+            "a smaller batch per device, with gradients accumulated over several of them"
         }
         _ => {
-            "a smaller batch for each device, with gradients added up over micro-batches (jax.lax.scan over them)"
+            "a smaller batch per device, with gradients accumulated over micro-batches (jax.lax.scan over them)"
         }
     };
     let all: Vec<usize> =
