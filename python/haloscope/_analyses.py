@@ -236,11 +236,11 @@ class Analyses(Asked):
         mesh_file: DocumentLike = None,
         topology: str | int | None = None,
     ) -> Report:
-        """What does communication between devices cost a step, how much of it does other work hide, and which collectives are exposed?
+        """How much of a step is communication between devices, how much of it is hidden by other work, and which collectives are exposed?
 
-        mesh: axes of the device mesh, major first, such as `data=4,model=4`; names the axes that collectives go along
-        mesh_file: a file with the axes of the device mesh, one a line or separated by commas: `data=4`
-        topology: chips of the slice by axis, such as `4x4` or `2x2x4`, then a slash and those of a host unless they are 2x2: gives the physical axes of collectives and the bandwidth of their links
+        mesh: axes of the device mesh, major first, such as `data=4,model=4`; names the axes that collectives use
+        mesh_file: a file with the axes of the device mesh, one per line or separated by commas: `data=4`
+        topology: chips of the slice by axis, such as `4x4` or `2x2x4`, then a slash and the chips of a host unless they are 2x2: gives the physical axes of collectives and the bandwidth of their links
         """
         return self._ask(
             "comm",
@@ -795,7 +795,7 @@ class Analyses(Asked):
     ) -> Report:
         """What makes a step as long as it is, and how long would it be if parts were faster?
 
-        if_: what to change: `all-gather free`, `fusion.12 x0.7`, `fusion.12 at roofline`, `communication free`, `perfect overlap`, `no straggler`, `input free`, `no idle`; several with `;` between them or the option given again
+        if_: what to change: `all-gather free`, `fusion.12 x0.7`, `fusion.12 at roofline`, `communication free`, `perfect overlap`, `no straggler`, `input free`, `no idle`; for several, put `;` between them or repeat the option
         """
         return self._ask(
             "critical-path",
@@ -816,7 +816,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
     ) -> Report:
-        """What do transfers between slices cost: how long they take, how much time they have, and how long devices wait for them?"""
+        """How long do transfers between slices take, how much time do they have, and how long do devices wait for them?"""
         return self._ask(
             "megascale",
             (),
@@ -971,7 +971,7 @@ class Analyses(Asked):
 
         message: the error, alone or in a traceback or log
         assignment: *buffer-assignment.txt of the folder that --xla_dump_to wrote: which buffers fill HBM
-        usage: *memory-usage-report.txt of that folder, where there is no buffer assignment
+        usage: *memory-usage-report.txt of that folder, if there is no buffer assignment
         hlo: *oom_intermediate_module.txt or *after_optimizations.txt of that folder: names and lines of buffers
         chip: the TPU generation, if the text does not say [default: any]
         capacity: bytes a program can use, such as 16.9G
@@ -1315,7 +1315,7 @@ def oom(
 
     message: the error, alone or in a traceback or log
     assignment: *buffer-assignment.txt of the folder that --xla_dump_to wrote: which buffers fill HBM
-    usage: *memory-usage-report.txt of that folder, where there is no buffer assignment
+    usage: *memory-usage-report.txt of that folder, if there is no buffer assignment
     hlo: *oom_intermediate_module.txt or *after_optimizations.txt of that folder: names and lines of buffers
     chip: the TPU generation, if the text does not say [default: any]
     capacity: bytes a program can use, such as 16.9G

@@ -17,7 +17,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "megascale",
     label: "Megascale",
     group: MenuGroup::Time,
-    question: "What do transfers between slices cost: how long they take, how much time they have, and how long devices wait for them?",
+    question: "How long do transfers between slices take, how much time do they have, and how long do devices wait for them?",
     params: &[],
     needs: &[
         "a run over several TPU slices, whose hosts record messages (`MegaScale:` events)",
@@ -146,10 +146,15 @@ fn collectives(groups: &[Vec<&Seen>]) -> Table {
             text(
                 "kind",
                 "Kind",
-                "What is done, as the compiler says, such as ALL_REDUCE; unknown where it does not.",
+                "What is done, as the compiler says, such as ALL_REDUCE; unknown if it does not.",
                 word(&transfer.kind)
             ),
-            count("occurrences", "Count", "Transfers seen to end, summed over hosts.", group.len()),
+            count(
+                "occurrences",
+                "Count",
+                "Transfers whose end was recorded, summed over hosts.",
+                group.len()
+            ),
             duration(
                 "latency_ps",
                 "Latency",
@@ -159,7 +164,7 @@ fn collectives(groups: &[Vec<&Seen>]) -> Table {
             duration(
                 "slack_ps",
                 "Slack",
-                "From the start of the send to the start of the recv-done, less other sends and receives in between: the time that the transfer may take without holding anybody up; mean.",
+                "From the start of the send to the start of the recv-done, minus other sends and receives in between: the time that the transfer may take without delaying anything; mean.",
                 slack
             ),
             duration(
@@ -172,26 +177,31 @@ fn collectives(groups: &[Vec<&Seen>]) -> Table {
             bytes(
                 "bytes",
                 "Bytes",
-                "What one member sends over the network in one transfer; unknown where the profile does not say how many members there are.",
+                "What one member sends over the network in one transfer; unknown if the profile does not say how many members there are.",
                 bytes
             ),
             rate(
                 "needed_rate",
                 "Needed rate",
                 Unit::ByteRate,
-                "Bytes over slack: the bandwidth at which nothing would wait for the transfer; unknown without slack.",
+                "Bytes divided by slack: the bandwidth at which nothing would wait for the transfer; unknown without slack.",
                 rate(slack)
             ),
             rate(
                 "achieved_rate",
                 "Rate",
                 Unit::ByteRate,
-                "Bytes over latency: at least so fast was the network.",
+                "Bytes divided by latency: the network was at least this fast.",
                 rate(latency)
             ),
             text("send_op", "Send op", "The op that sends.", word(&transfer.send_op)),
-            text("recv_op", "Receive op", "The op that waits for what is received.", word(&transfer.recv_op)),
-            count("hosts", "Hosts", "Hosts on whose first TensorCore it was seen.", hosts.len()),
+            text(
+                "recv_op",
+                "Receive op",
+                "The op that waits for the received value.",
+                word(&transfer.recv_op)
+            ),
+            count("hosts", "Hosts", "Hosts that recorded it on their first TensorCore.", hosts.len()),
         ];
         rows.push(row);
     }
@@ -218,7 +228,7 @@ fn each(profile: &Profile, seen: &[Seen]) -> Table {
                 "From the start of the send to the end of the recv-done.",
                 latency_ps(transfer)
             ),
-            duration("slack_ps", "Slack", "The time that it had.", slack_ps(transfer)),
+            duration("slack_ps", "Slack", "The time that was available.", slack_ps(transfer)),
             duration("send_ps", "Send", "Time in the send.", time(transfer.send_ps)),
             duration(
                 "send_done_ps",
@@ -275,7 +285,7 @@ fn values(seen: &[Seen]) -> Vec<Value> {
             some.map(|()| bytes).filter(|b| *b > 0),
             Unit::Bytes,
             Status::Derived,
-            "What the members seen send over the network, summed, from the size of what is received, the kind of the collective and the number of members.",
+            "What the recorded members send over the network, summed, from the size of what is received, the kind of the collective and the number of members.",
         ),
     ]
 }
@@ -299,14 +309,14 @@ fn stalled(groups: &[Vec<&Seen>]) -> Option<Finding> {
             units::duration_ps(latency)
         ),
         evidence: format!(
-            "it has {} of slack; {} times, {} of stall in all",
+            "it has {} of slack; {} times, {} of stall in total",
             units::duration_ps(slack),
             group.len(),
             units::duration_ps(stall_ps(group) as f64)
         ),
         ceiling: format!("{} in each execution, if it were hidden", units::duration_ps(wait)),
-        recommendation: "start the send earlier or need its result later (more compute in between), send less (lower precision, reduce-scatter within the slice first), or fewer and larger transfers".into(),
-        falsifier: "the step takes as long on one slice with the same work per device".into(),
+        recommendation: "start the send earlier or use its result later (more compute in between), send less (lower precision, reduce-scatter within the slice first), or make fewer and larger transfers".into(),
+        falsifier: "the step takes just as long on one slice with the same work per device".into(),
         status: Status::Derived,
         ..Finding::default()
     })

@@ -43,7 +43,7 @@ impl Mesh {
             });
             axes.push(axis.ok_or_else(|| {
                 Error::Usage(format!(
-                    "`{word}` is no axis of a mesh; expected a name of its own and an extent, such as `data=4,model=4`"
+                    "`{word}` is not an axis of a mesh; expected a unique name and a size, such as `data=4,model=4`"
                 ))
             })?);
         }
@@ -238,7 +238,7 @@ impl Topology {
         let fits = |(slice, host): &([u64; 3], [u64; 3])| slice.iter().zip(host).all(|(s, h)| s % h == 0);
         let Some((slice, host)) = slice.zip(host).filter(fits) else {
             return Err(Error::Usage(format!(
-                "`{text}` is no topology; expected the shape of the slice, such as `4x4` or `2x2x4`, and where a host has other than 2x2 chips its shape behind it: `4x8/2x4`"
+                "`{text}` is not a topology; expected the shape of the slice, such as `4x4` or `2x2x4`, and if a host does not have 2x2 chips, its shape after a slash: `4x8/2x4`"
             )));
         };
         Ok(Some(Self { slice, host }))

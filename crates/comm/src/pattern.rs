@@ -67,7 +67,7 @@ impl Pattern {
             Self::From(step) => format!("from step {step} on"),
             Self::Until(step) => format!("until step {step}"),
             Self::Every(period, first) => format!("every {} from step {first} on", ordinal(*period)),
-            Self::Some(count, all) => format!("in {count} of {all} steps, without a period"),
+            Self::Some(count, all) => format!("in {count} of {all} steps, at irregular intervals"),
         }
     }
 }

@@ -53,13 +53,13 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
         let (bus, transfer) = (rate(sums.bus.0, sums.bus.1), rate(sums.transfer.0, sums.transfer.1));
         let steps = measured.count.max(1) as f64;
         let row = row![
-            text("axes", "Along", "What the groups go along, as in table `groups`.", axes),
+            text("axes", "Along", "The axes of the groups, as in table `groups`.", axes),
             text("kind", "Kind", "What the collective does.", kind),
             count("size", "Members", "Devices in a group.", size),
             duration(
                 "time_ps",
                 "Time",
-                "Their time of a step, each from its start to the end of its transfer, mean over devices.",
+                "Their time in a step, each from its start to the end of its transfer, mean over devices.",
                 measured.per_step(sums.time_ps)
             ),
             rate(
@@ -73,13 +73,13 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
                 "transfer_rate",
                 "Transfer only",
                 Unit::ByteRate,
-                "Bus bandwidth by the time of each execution's fastest member: waiting for a late one is left out. Unknown where only one member of a group was captured.",
+                "Bus bandwidth by the time of each execution's fastest member, without waits for late ones. Unknown if only one member of a group was captured.",
                 transfer
             ),
             share(
                 "utilization",
                 "Of peak",
-                "Transfer-only bandwidth over the peak, else bus bandwidth over it.",
+                "Transfer-only bandwidth divided by the peak; if it is unknown, bus bandwidth divided by it.",
                 transfer.or(bus).zip(peak).map(|(own, peak)| own / peak)
             ),
             rate(
@@ -92,18 +92,18 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
             bytes(
                 "bytes",
                 "Bytes",
-                "Messages of a step, mean over devices. A message is the whole buffer of one device, inputs or outputs, whichever is more, as NCCL's tests count.",
+                "Messages in a step, mean over devices. A message is the whole buffer of one device, the larger of inputs and outputs, as NCCL's tests count.",
                 sums.bytes.map(|b| b / steps)
             ),
             rate(
                 "algorithm_rate",
                 "Algorithm",
                 Unit::ByteRate,
-                "Bytes over time.",
+                "Bytes divided by time.",
                 sums.bytes.and_then(|b| rate(b, sums.time_ps as f64))
             ),
             count("count", "Count", "Executions in the counted steps, on all devices.", sums.count),
-            text("peak_of", "Peak is of", "Which links the peak counts, and where their rate is from.", of),
+            text("peak_of", "Peak of", "Which links the peak counts, and where their rate comes from.", of),
         ];
         table.push(row);
     }
@@ -124,8 +124,8 @@ const FAR_BELOW: f64 = 0.5;
 const WORTH: f64 = 0.01;
 
 static LINKS: Fix = Fix::jax_or(
-    "order the devices of the mesh so that this axis lies along one axis of the slice (`jax.make_mesh` does), or use an axis that wraps around; other traffic at the same time shares the links",
-    "order the devices of the mesh so that this axis lies along one axis of the slice, or use an axis that wraps around; other traffic at the same time shares the links",
+    "order the devices of the mesh so that this axis follows one axis of the slice (`jax.make_mesh` does this), or use an axis that wraps around; check for other traffic on the same links at the same time",
+    "order the devices of the mesh so that this axis follows one axis of the slice, or use an axis that wraps around; check for other traffic on the same links at the same time",
 );
 
 /// Synchronous collectives with large messages that move far slower than the links along one axis could, waiting left out.
@@ -187,7 +187,7 @@ fn slow(
         ceiling: format!("{speedup:.2}x: {} a step, at that rate", units::duration_ps(saved)),
         speedup: Some(speedup),
         recommendation: LINKS.for_run(profile).into(),
-        falsifier: "the same collective alone in a program is as slow on these devices: then the links are, not their use".into(),
+        falsifier: "the same collective, alone in a program, is just as slow on these devices: then the links are slow, not the way they are used".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").row("ops", name.to_string()), Link::to("comm").row("axes", talk.axes[at].clone())],
         ..Finding::default()

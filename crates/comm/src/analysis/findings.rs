@@ -60,12 +60,12 @@ fn exposed(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Option<Fi
         id: "exposed_communication",
         severity: if share >= WARNING { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "Devices spend {} of a step ({}) in collectives with no compute beside them",
+            "Devices spend {} of a step ({}) in collectives that no compute hides",
             units::share(share),
             time(sum)
         ),
         evidence: format!(
-            "{}{} of it in synchronous collectives; {} in flight behind compute; most in {} ({}, {} a step)",
+            "{}{} of it in synchronous collectives; {} hidden behind compute; most in {} ({}, {} a step)",
             waited.unwrap_or_default(),
             units::share(blocking as f64 / sum.max(1) as f64),
             if hidden > 0 { format!("{} a step", time(hidden)) } else { "none".into() },
@@ -76,13 +76,13 @@ fn exposed(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> Option<Fi
         ceiling: format!("{speedup:.2}x, if all communication were hidden"),
         speedup: Some(speedup),
         recommendation: if waiting.is_some_and(|waiting| waiting > 0.5) {
-            "find out who comes late and why (table `skew`, `hosts`) before changing how devices communicate".into()
+            "find out which member is late and why (table `skew`, `hosts`) before changing how devices communicate".into()
         } else if blocking * 2 > sum {
-            "make the collectives asynchronous, so that the scheduler can put compute beside them; or communicate less: another sharding, larger shards, lower precision".into()
+            "make the collectives asynchronous, so that the scheduler can overlap them with compute; or communicate less: another sharding, larger shards, lower precision".into()
         } else {
-            "start the collectives earlier or give the scheduler more independent work to put between their start and their done".into()
+            "start the collectives earlier, or give the scheduler more independent work to put between their start and done".into()
         },
-        falsifier: "the step takes as long with the collectives replaced by local copies; or the time is a wait for a slow device, which `hosts` names".into(),
+        falsifier: "the step takes just as long with the collectives replaced by local copies; or the time is a wait for a slow device, which `hosts` names".into(),
         status: status(measured),
         links: links(profile, worst),
         ..Finding::default()
@@ -119,8 +119,8 @@ fn low_overlap(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ),
         ceiling: format!("{speedup:.2}x, if these were hidden"),
         speedup: Some(speedup),
-        recommendation: "see on the timeline what runs beside it: too little work, or work that needs its result; start it earlier, split it, or fetch the next layer's weights ahead".into(),
-        falsifier: "it ends as late when it is started earlier: then the transfer or a late member is slow, not the schedule".into(),
+        recommendation: "see on the timeline what runs at the same time: too little work, or work that needs its result; start it earlier, split it, or fetch the next layer's weights ahead".into(),
+        falsifier: "it ends just as late when it starts earlier: then the transfer or a late member is slow, not the schedule".into(),
         status: status(measured),
         links: links(profile, worst),
         ..Finding::default()
@@ -137,13 +137,13 @@ fn lacking(measured: &Measured<'_>) -> Option<Finding> {
         id: "unpaired_collectives",
         severity: Severity::Warning,
         claim: format!(
-            "{} of the asynchronous collectives lack their start or their done: how much is hidden is not known",
+            "{} of the asynchronous collectives have no start or no done in the capture: how much is hidden is not known",
             units::share(share)
         ),
         evidence: format!("{lacking} of {all} executions"),
-        ceiling: "nothing: it concerns the numbers, not the program".into(),
+        ceiling: "nothing: this is about the numbers, not the program".into(),
         recommendation: "capture whole steps, with a profiler that writes the line Async XLA Ops".into(),
-        falsifier: "a longer capture of the same program has as many".into(),
+        falsifier: "a longer capture of the same program has just as many".into(),
         status: Status::Derived,
         links: vec![Link::to("comm").table("ops")],
         ..Finding::default()

@@ -21,21 +21,21 @@ use haloscope_time::hlo_costs::Costs;
 /// The parameters that say how devices are arranged.
 pub(super) const MESH: Param = Param {
     id: "mesh",
-    doc: "axes of the device mesh, major first, such as `data=4,model=4`; names the axes that collectives go along",
+    doc: "axes of the device mesh, major first, such as `data=4,model=4`; names the axes that collectives use",
     kind: ParamKind::Text,
     default: "",
 };
 /// The same from a file.
 pub(super) const MESH_FILE: Param = Param {
     id: "mesh-file",
-    doc: "a file with the axes of the device mesh, one a line or separated by commas: `data=4`",
+    doc: "a file with the axes of the device mesh, one per line or separated by commas: `data=4`",
     kind: ParamKind::Document,
     default: "",
 };
 /// The shape of the slice.
 pub(super) const TOPOLOGY: Param = Param {
     id: "topology",
-    doc: "chips of the slice by axis, such as `4x4` or `2x2x4`, then a slash and those of a host unless they are 2x2: gives the physical axes of collectives and the bandwidth of their links",
+    doc: "chips of the slice by axis, such as `4x4` or `2x2x4`, then a slash and the chips of a host unless they are 2x2: gives the physical axes of collectives and the bandwidth of their links",
     kind: ParamKind::Text,
     default: "",
 };
@@ -106,9 +106,12 @@ impl Talk {
             notes.add(
                 "unknown_groups",
                 Severity::Info,
-                format!("of {unknown} of {} collectives nothing says which devices take part", all.len()),
-                "their axes, their bus bandwidth and who comes late to them are unknown",
-                "capture with `enable_hlo_proto` left on, so that the profile holds the program",
+                format!(
+                    "for {unknown} of {} collectives the profile does not say which devices take part",
+                    all.len()
+                ),
+                "their axes, their bus bandwidth and their late members are unknown",
+                "keep `enable_hlo_proto` on when you capture, so that the profile has the program",
             );
         }
         if let Some(mesh) =
@@ -118,9 +121,9 @@ impl Talk {
             notes.add(
                 "mesh_too_small",
                 Severity::Warning,
-                format!("collectives have members that the mesh of {size} devices does not hold"),
+                format!("collectives have members that are not in the mesh of {size} devices"),
                 "their axes are described by strides instead",
-                "give the extents of all axes: their product is the number of devices",
+                "give the sizes of all axes: their product is the number of devices",
             );
         }
         let last = Last::of(profile, &measured.comm, &skew);
@@ -137,7 +140,7 @@ impl Talk {
         let Some(links) = self.links else {
             return (
                 None,
-                "unknown: neither the profile nor the table of chips has the links' rate".to_owned(),
+                "unknown: neither the profile nor the table of chips has the rate of the links".to_owned(),
             );
         };
         let source = links.source.word();
@@ -184,7 +187,7 @@ fn ids(
         "assumed_device_ids",
         Severity::Info,
         "the profile does not say which device of the program each device is; they are taken to be numbered host by host",
-        "who waits for whom in collectives is wrong where they are not",
+        "if they are not, who waits for whom in collectives is wrong",
         "capture with a profiler that writes `core_details`",
     );
     active.map(|d| d.id).zip(0..).collect()
@@ -223,16 +226,16 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
             text(
                 "axes",
                 "Along",
-                "What the groups go along: axes of the mesh that was given or that the compiler named, else the strides of the members' ids.",
+                "The axes of the groups: axes of the given mesh or named by the compiler, else the strides of the members' ids.",
                 axes
             ),
             count(
                 "group_count",
                 "Groups",
-                "Number of groups; unknown where the profile does not say.",
+                "Number of groups; unknown if the profile does not say.",
                 Some(lists.len()).filter(|n| *n > 0)
             ),
-            count("size", "Members", "Devices in a group, of the largest where they differ.", size),
+            count("size", "Members", "Devices in a group; if groups differ, in the largest.", size),
             text("kinds", "Kinds", "What the collectives over these groups do.", kinds.join(", ")),
             count("ops", "Ops", "Number of different ops.", own.len()),
             count(
@@ -244,7 +247,7 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
             duration(
                 "exposed_ps",
                 "Exposed",
-                "Time of a step in which the core stands in them and nothing computes or copies, mean over counted steps and devices.",
+                "Time of a step in which the core waits in them and nothing computes or copies, mean over counted steps and devices.",
                 measured.per_step(exposed(&own))
             ),
             text(
@@ -256,13 +259,13 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
             text(
                 "physical",
                 "Physical axes",
-                "Axes of the slice along which the groups' chips stand; known where the topology was given.",
+                "Axes of the slice that the groups' chips follow; known if the topology was given.",
                 physical.map(|axes| axes.join(", "))
             ),
             text(
                 "source",
                 "Known from",
-                "The program; the text of the op; or the shapes, which tell the size of a group only.",
+                "The program; the text of the op; or the shapes, which give only the size of a group.",
                 first.map(|g| g.source.word())
             ),
         ];

@@ -27,11 +27,11 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "comm",
     label: "Communication",
     group: MenuGroup::Time,
-    question: "What does communication between devices cost a step, how much of it does other work hide, and which collectives are exposed?",
+    question: "How much of a step is communication between devices, how much of it is hidden by other work, and which collectives are exposed?",
     params: &[groups::MESH, groups::MESH_FILE, groups::TOPOLOGY],
     needs: &[
         "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
-        "step markers, to say what a step costs; else launches of a program, else the whole active window stands for one step",
+        "step markers, to give costs per step; else launches of a program, else the whole active window counts as one step",
         "HLO modules: what an asynchronous fusion wraps, and how large its message is",
     ],
     reads: &[Input::Profile],
@@ -159,7 +159,7 @@ fn virtual_devices(
                 "virtual_devices",
                 Severity::Warning,
                 format!("{} stands for {count} devices of the program, whose ops are on one plane", device.name),
-                "what one of them waits in a collective is hidden by what another computes: exposed communication is that of all together",
+                "while one of them waits in a collective, another may compute: exposed communication is that of all together",
                 "",
             );
         }
@@ -176,7 +176,7 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mu
             if measured.comm.collectives.is_empty() { Severity::Warning } else { Severity::Info },
             format!("{outside} executions of collectives are {what}"),
             "they are not in these numbers",
-            "name the time in question with --window",
+            "select the time in question with --window",
         );
     }
     let (asynchronous, lacking) = unpaired(&measured.comm);
@@ -185,9 +185,9 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mu
             "unpaired_collectives",
             if lacking * 2 > asynchronous { Severity::Warning } else { Severity::Info },
             format!(
-                "{lacking} of {asynchronous} executions of asynchronous collectives lack their start or their done"
+                "{lacking} of {asynchronous} executions of asynchronous collectives have no start or no done in the capture"
             ),
-            "they count as in flight only while the op that is there runs: what they hide is not seen",
+            "they count as in flight only while the op that was recorded runs: the time in between is missing",
             "capture whole steps: let the profiler start before a step and stop after one",
         );
     }
@@ -195,8 +195,8 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mu
         notes.add(
             "no_steps_counted",
             Severity::Info,
-            "times are not by step: the whole of what was selected stands for one step",
-            "times a step are those of the active window",
+            "times are not per step: the whole selection counts as one step",
+            "times per step are those of the active window",
             fix::MARK_STEPS.for_run(profile),
         );
     }
@@ -205,7 +205,7 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mu
             "comm_counts_differ",
             Severity::Info,
             words,
-            "figures of other tools for exposed communication are not this one: see table `methods`",
+            "other tools count exposed communication differently: see table `methods`",
             "",
         );
     }

@@ -66,26 +66,26 @@ pub(super) fn table(measured: &Measured<'_>, talk: &Talk) -> Table {
             bytes(
                 "bytes",
                 "Bytes",
-                "Messages of a step, mean over devices.",
+                "Messages in a step, mean over devices.",
                 from.map(|_| bin.bytes / measured.count.max(1) as f64)
             ),
             duration(
                 "time_ps",
                 "Time",
-                "Their time of a step, each from its start to the end of its transfer, mean over devices.",
+                "Their time in a step, each from its start to the end of its transfer, mean over devices.",
                 measured.per_step(bin.time_ps)
             ),
             duration(
                 "exposed_ps",
                 "Exposed",
-                "The part in which the core stands in them and nothing computes or copies.",
+                "The part in which the core waits in them and nothing computes or copies.",
                 measured.per_step(bin.exposed_ps)
             ),
             rate(
                 "bus_rate",
                 "Bus",
                 Unit::ByteRate,
-                "Bus bandwidth, as in table `axes`; by the fastest member where several were captured.",
+                "Bus bandwidth, as in table `axes`; by the fastest member if several were captured.",
                 rate(bin.moved.0, bin.moved.1)
             ),
             text("kinds", "Kinds", "What the collectives do.", kinds.join(", ")),
@@ -130,7 +130,7 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
         id: "small_messages",
         severity: if share >= WARNING { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "Messages under 256 KiB make up {} of the exposed communication: their latency costs, not their bytes",
+            "Messages under 256 KiB make up {} of the exposed communication: latency costs the time, not bytes",
             units::share(small_ps as f64 / all_ps.max(1) as f64)
         ),
         evidence: format!(
@@ -139,10 +139,10 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
             units::bytes(per_step(bytes)),
             units::duration_ps(measured.per_step(small_ps)),
         ),
-        ceiling: format!("{speedup:.2}x, if all of them went with larger ones"),
+        ceiling: format!("{speedup:.2}x, if all of them were sent with larger ones"),
         speedup: Some(speedup),
-        recommendation: "let the compiler combine them (the combiner thresholds of all-reduce, all-gather and reduce-scatter), or send in one message what is sent separately: gradients of small parameters, statistics, flags".into(),
-        falsifier: "one message of the same bytes takes as long as all of these together".into(),
+        recommendation: "let the compiler combine them (the combiner thresholds of all-reduce, all-gather and reduce-scatter), or send small values in one message: gradients of small parameters, statistics, flags".into(),
+        falsifier: "one message with the same bytes takes as long as all of these together".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("sizes")],
         ..Finding::default()

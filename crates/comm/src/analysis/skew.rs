@@ -19,26 +19,26 @@ pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> 
             text("host", "Host", "Its host.", profile.host(device.host).name.as_str()),
             count(
                 "last",
-                "Came last",
-                "Executions to which it came last, of those that several members were captured of, where the others waited by more than the uncertainty of the clocks.",
+                "Was last",
+                "Executions in which it arrived last and the others waited longer than the uncertainty of the clocks; only executions with several captured members.",
                 (own.shared > 0).then_some(own.last)
             ),
             count(
                 "shared",
                 "Of",
-                "Executions that it was captured in with other members of its group.",
+                "Executions in which it and other members of its group were captured.",
                 own.shared
             ),
             duration(
                 "caused_ps",
                 "Others waited",
-                "How long each of the others waited for it in a step, mean over them. What it had waited for another before counts as the other's.",
+                "How long each of the others waited for it in a step, mean over them. Time that it had waited for another device before counts for that device.",
                 known(own.caused_ps)
             ),
             duration(
                 "waited_ps",
                 "Waited",
-                "How long it waited for others in a step: the part of its exposed time by which it spent longer in a collective than the fastest member.",
+                "How long it waited for others in a step: the extra exposed time that it spent in a collective compared with the fastest member.",
                 known(own.waited_ps)
             ),
             duration(
@@ -50,13 +50,13 @@ pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> 
             duration(
                 "unknown_ps",
                 "Unknown",
-                "Exposed time of executions of which no other member was captured, or whose ends on two devices do not fit together.",
+                "Exposed time of executions in which no other member was captured, or whose ends on two devices do not match.",
                 per_step(own.exposed_ps - own.known_exposed_ps)
             ),
             duration(
                 "clock_offset_ps",
                 "Clock offset",
-                "How far its events stand behind those of the first device that must have ended at the same moment: the median over collectives. Nothing is shifted by it.",
+                "How far its events lag behind those of the first device that must have ended at the same moment: the median over collectives. Nothing is shifted by it.",
                 own.offset_ps
             ),
             duration(
@@ -68,7 +68,7 @@ pub(super) fn table(profile: &Profile, measured: &Measured<'_>, talk: &Talk) -> 
         ];
         rows.push(row);
     }
-    Table::of("skew", "Who comes last", rows)
+    Table::of("skew", "Who is last", rows)
 }
 
 /// How exposed time divides, who comes last, and how alike devices are.
@@ -88,7 +88,7 @@ pub(super) fn values(measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
             "waiting_ps_per_step",
             "Waiting for late members",
             parts.waiting_ps,
-            "The part of the exposed time that goes to waiting for a member that came later: what a device spends in a collective beyond its fastest member. Only members that were captured are seen; unknown where no group had two.",
+            "The part of the exposed time that is waiting for a later member: the extra time of a device in a collective compared with the fastest member. Only captured members count; unknown if no group had two.",
         ),
         time(
             "transfer_ps_per_step",
@@ -100,23 +100,23 @@ pub(super) fn values(measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
             "waiting_unknown_ps_per_step",
             "Not told apart",
             Some(parts.unknown_ps),
-            "Exposed time of executions of which only one member was captured, or whose ends do not fit together: together with the other two it is `exposed_ps_per_step`.",
+            "Exposed time of executions with only one captured member, or whose ends do not match: together with the other two it is `exposed_ps_per_step`.",
         ),
         Value::new(
             "last_device",
-            "Comes last",
+            "Last",
             latest.map(|late| late.name.as_str()),
             Unit::None,
             Status::Estimated,
-            "The device, else the host, else the slice that more than half of the waiting is for, by 1% of a step or more; unknown where there is none. What it had waited for another itself counts as the other's.",
+            "The device, else the host, else the slice that causes more than half of the waiting, 1% of a step or more; unknown if there is none. Time that it had itself waited for another counts for the other.",
         ),
         Value::new(
             "last_words",
-            "Who comes last",
+            "Who is last",
             talk.last.as_ref().map(Last::words),
             Unit::None,
             Status::Estimated,
-            "The one that most of the waiting is for and how long each of the other devices waits for it in a step; or that it changes, and the three that most of it is for. `diagnose` has the same, and says what the late one does instead. Unknown where nobody waits.",
+            "The one that causes most of the waiting, and how long each of the other devices waits for it in a step; or that it changes, and the three that cause the most. `diagnose` says the same, and what the late one does meanwhile. Unknown if no device waits.",
         ),
         time(
             "last_caused_ps_per_step",
@@ -138,7 +138,7 @@ pub(super) fn values(measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
             imbalance,
             Unit::Share,
             Status::Derived,
-            "Most exposed time of a device less the least, over the mean.",
+            "The most exposed time of a device minus the least, divided by the mean.",
         ),
     ]
 }
@@ -189,22 +189,22 @@ fn late(measured: &Measured<'_>, talk: &Talk, own: &Late) -> Finding {
         id: "late_member",
         severity: Severity::Warning,
         claim: format!(
-            "{} comes last to collectives: each of the others waits {} a step for it",
+            "{} is last in collectives: each of the others waits {} a step for it",
             own.name,
             units::duration_ps(own.caused_ps)
         ),
         evidence: format!(
-            "{} of all waiting, which is {} a step, mean over {} devices; {} executions with several members seen, clocks known to {}",
+            "{} of all waiting, which is {} a step, mean over {} devices; {} executions with several captured members, clocks known to {}",
             units::share(own.share),
             units::duration_ps(waiting),
             measured.comm.devices.len(),
             talk.skew.seen - talk.skew.disagreeing,
             units::duration_ps(clocks as f64),
         ),
-        ceiling: format!("{speedup:.2}x: {} a step, if it came with the others", units::duration_ps(own.caused_ps)),
+        ceiling: format!("{speedup:.2}x: {} a step, if it arrived with the others", units::duration_ps(own.caused_ps)),
         speedup: Some(speedup),
-        recommendation: "find what it does longer than the others (`hosts`): a slow chip or host, uneven shards, input or logging there".into(),
-        falsifier: "in another capture another comes last, or it is not slower in the compute before the collective".into(),
+        recommendation: "find what takes longer on it than on the others (`hosts`): a slow chip or host, uneven shards, input or logging there".into(),
+        falsifier: "in another capture another one is last, or it is not slower in the compute before the collective".into(),
         status: Status::Estimated,
         links: vec![Link::to("comm").table("skew"), Link::to("hosts").table("devices")],
         ..Finding::default()
@@ -226,7 +226,7 @@ fn imbalanced(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         id: "imbalanced_communication",
         severity: Severity::Info,
         claim: format!(
-            "Devices spend different times in exposed communication: the most and the least differ by {} of the mean",
+            "Devices spend different amounts of time in exposed communication: the most and the least differ by {} of the mean",
             units::share(share)
         ),
         evidence: format!(
@@ -237,8 +237,8 @@ fn imbalanced(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ),
         ceiling: format!("{speedup:.2}x at most: {} a step, if all spent as little", units::duration_ps(gain)),
         speedup: Some(speedup),
-        recommendation: "devices that spend least arrive last: `hosts` shows what they do longer; if all do the same work, compare what each group sends".into(),
-        falsifier: "in another capture these devices spend equal times".into(),
+        recommendation: "devices that spend least arrive last: `hosts` shows what takes longer on them; if all do the same work, compare what each group sends".into(),
+        falsifier: "in another capture these devices spend equal amounts of time".into(),
         status: Status::Derived,
         links: vec![Link::to("comm").row("devices", device.name.clone()), Link::to("hosts")],
         ..Finding::default()

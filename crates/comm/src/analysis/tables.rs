@@ -11,7 +11,7 @@ use haloscope_report::{Cell, Column, Table, row};
 const EXPOSED: Column = Column::duration(
     "exposed_ps",
     "Exposed",
-    "Time of a step in which the core stands in it and nothing computes or copies, mean over counted steps and devices. Where several are exposed at once, the first to start has the time: the rows add up.",
+    "Time of a step in which the core waits in it and nothing computes or copies, mean over counted steps and devices. If several are exposed at once, the time counts for the first to start, so the rows add up.",
 );
 const HIDDEN: Column = Column::duration(
     "hidden_ps",
@@ -23,7 +23,8 @@ const INFLIGHT: Column = Column::duration(
     "In flight",
     "Time of a step from its start to its end; concurrent ones count each.",
 );
-const SHARE: Column = Column::share("exposed_share", "Of step", "Exposed time over the time of the steps.");
+const SHARE: Column =
+    Column::share("exposed_share", "Of step", "Exposed time divided by the time of the steps.");
 
 /// Ways of counting that are this far off are said to differ.
 const DIFFERS: f64 = 0.01;
@@ -81,14 +82,14 @@ pub(super) fn kinds(measured: &Measured<'_>) -> Table {
             bytes(
                 "bytes",
                 "Bytes",
-                "Size of the messages of a step, mean over devices; unknown where that of any is.",
+                "Size of the messages in a step, mean over devices; unknown if the size of any is.",
                 sums.bytes.map(|b| b / measured.count.max(1) as f64)
             ),
             count("ops", "Ops", "Number of different ops.", sums.ops),
         ];
         rows.push(row);
     }
-    Table::of("kinds", "By kind, a step", rows)
+    Table::of("kinds", "By kind, per step", rows)
 }
 
 /// Each collective.
@@ -97,7 +98,7 @@ pub(super) fn ops(measured: &Measured<'_>) -> Table {
     for one in &measured.comm.collectives {
         let sum = |of: fn(&crate::Execution) -> i64| one.sum(of);
         let row = row![
-            text("op", "Op", "The op; of an asynchronous collective its start.", &*one.meta.name),
+            text("op", "Op", "The op; for an asynchronous collective, its start.", &*one.meta.name),
             text("kind", "Kind", "What the collective does.", &*one.kind),
             column(EXPOSED, measured.per_step(sum(|e| e.exposed_ps))),
             column(SHARE, measured.share(sum(|e| e.exposed_ps))),
@@ -106,7 +107,7 @@ pub(super) fn ops(measured: &Measured<'_>) -> Table {
             bytes(
                 "bytes",
                 "Message",
-                "Size of one device's message: of its inputs or outputs, whichever is more.",
+                "Size of one device's message: the larger of its inputs and outputs.",
                 one.bytes
             ),
             column(INFLIGHT, measured.per_step(sum(|e| e.inflight_ps))),
@@ -133,13 +134,13 @@ pub(super) fn ops(measured: &Measured<'_>) -> Table {
             count(
                 "unpaired",
                 "Unpaired",
-                "Executions of which the capture lacks the start or the done.",
+                "Executions whose start or done is not in the capture.",
                 one.executions.iter().filter(|e| e.unpaired.is_some()).count()
             ),
         ];
         table.push(row);
     }
-    Table::of("ops", "Collectives, a step", table)
+    Table::of("ops", "Collectives, per step", table)
 }
 
 fn word(form: Form) -> &'static str {
@@ -171,7 +172,7 @@ pub(super) fn lines(measured: &Measured<'_>) -> Table {
         ];
         rows.push(row);
     }
-    Table::of("lines", "By source line, a step", rows)
+    Table::of("lines", "By source line, per step", rows)
 }
 
 /// A way to count exposed communication.
@@ -216,13 +217,13 @@ pub(super) fn methods(measured: &Measured<'_>) -> Table {
         let off = (exposed > 0).then(|| way.sum_ps as f64 / exposed as f64 - 1.0);
         let row = row![
             text("method", "Method", "How exposed communication is counted.", way.name),
-            duration("time_ps", "Time", "A step, mean over devices.", measured.per_step(way.sum_ps)),
-            share("off", "Off", "Over the exposed time here, less 1.", off),
-            text("why", "Why it differs", "What it takes for exposed that is not, or leaves out.", way.why),
+            duration("time_ps", "Time", "Per step, mean over devices.", measured.per_step(way.sum_ps)),
+            share("off", "Off", "Relative to the exposed time here.", off),
+            text("why", "Why it differs", "What it wrongly counts as exposed, or leaves out.", way.why),
         ];
         rows.push(row);
     }
-    Table::of("methods", "Exposed communication as others count it, a step", rows)
+    Table::of("methods", "Exposed communication as other tools count it, per step", rows)
 }
 
 /// The same in words, where another way is more than 1% off.
@@ -236,7 +237,7 @@ pub(super) fn disagreement(measured: &Measured<'_>) -> Option<String> {
         others.iter().filter(is_off).map(|way| format!("{} {}", way.because, time(way.sum_ps))).collect();
     (!differ.is_empty()).then(|| {
         format!(
-            "devices stand in collectives for {} a step; {}: tools that count so disagree",
+            "devices wait in collectives for {} a step; {}: tools that count this way disagree",
             time(own.sum_ps),
             differ.join("; ")
         )
@@ -258,22 +259,22 @@ pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
             duration(
                 "step_ps",
                 "Step time",
-                "The time of the steps: the sum of the three columns that follow.",
+                "The time of the steps: the sum of the next three columns.",
                 one.step_ps
             ),
             duration("busy_ps", "Busy", "A program runs and is not exposed to communication.", one.busy_ps),
             duration(
                 "exposed_ps",
                 "Exposed",
-                "The core stands in a collective, and nothing computes or copies.",
+                "The core waits in a collective, and nothing computes or copies.",
                 one.exposed_ps
             ),
             duration("idle_ps", "Idle", "No op runs.", one.idle_ps),
-            duration("residual_ps", "Residual", "Busy, exposed and idle less step: 0.", one.residual_ps()),
+            duration("residual_ps", "Residual", "Busy + exposed + idle - step: 0.", one.residual_ps()),
             share(
                 "exposed_share",
                 "Of step",
-                "Exposed over step.",
+                "Exposed divided by step.",
                 (one.step_ps > 0).then(|| one.exposed_ps as f64 / one.step_ps as f64)
             ),
             duration(

@@ -33,7 +33,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             "exposed_ps_per_step",
             "Exposed",
             |d| d.exposed_ps,
-            "Time of a step in which the core stands in a collective (its transfer and its wait for the others, or in the start or done of an asynchronous one) and nothing computes or copies.",
+            "Time of a step in which the core waits in a collective (its transfer and its wait for the others, or the start or done of an asynchronous one) and nothing computes or copies.",
         ),
         Value::new(
             "exposed_share",
@@ -41,7 +41,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             measured.share(exposed),
             Unit::Share,
             known,
-            "`exposed_ps_per_step` over `step_ps`.",
+            "`exposed_ps_per_step` divided by `step_ps`.",
         ),
         per_step(
             "hidden_ps_per_step",
@@ -67,7 +67,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             "uncovered_ps_per_step",
             "In flight, not covered",
             |d| d.uncovered_ps,
-            "In flight less hidden: exposed time, and time in which the core idles or waits for something else meanwhile.",
+            "In flight minus hidden: exposed time, and time in which the core is idle or waits for something else meanwhile.",
         ),
         per_step(
             "done_ps_per_step",
@@ -88,7 +88,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             Some(measured.sum(|d| d.residual_ps().abs())),
             Unit::Ps,
             Status::Derived,
-            "Summed over devices, without sign; 0, or numbers here are wrong.",
+            "Summed over devices, without sign. It must be 0; otherwise numbers here are wrong.",
         ),
         Value::new(
             "concurrency",
@@ -96,7 +96,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             over(wall, inflight),
             Unit::Ratio,
             derived,
-            "Collectives in flight at once while any is: the sum of their times over the union.",
+            "Collectives in flight at once, while any is: the sum of their times divided by the union.",
         ),
         Value::new(
             "collective_count",
@@ -120,7 +120,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             Some(unpaired(&measured.comm).1),
             Unit::Count,
             Status::Measured,
-            "Those of which the capture lacks the start or the done.",
+            "Those whose start or done is not in the capture.",
         ),
         Value::new(
             "sparse_core_count",

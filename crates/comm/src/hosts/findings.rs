@@ -25,9 +25,9 @@ pub struct Straggler {
 }
 
 /// What to try.
-pub const LEVER: &str = "run the same program on that host alone: if it is slow there too, replace or drain it (clock, heat, a neighbour on the machine); if not, compare what it is given: uneven shards, input, logging or checkpoints on one host";
+pub const LEVER: &str = "run the same program on that host alone: if it is slow there too, replace or drain it (clock, heat, a neighbour on the machine); if not, compare its load: uneven shards, input, logging or checkpoints on one host";
 /// What would refute it.
-pub const FALSIFIER: &str = "the same host is as fast as the others in another capture, or the slow place moves with the data and not with the host";
+pub const FALSIFIER: &str = "in another capture the same host is as fast as the others, or the slowness moves with the data and not with the host";
 
 impl Straggler {
     /// What is said of devices that are slower than the others; `one` is the slowest of them. `None` where there are none.
@@ -108,7 +108,7 @@ fn plural(count: usize, word: &str) -> String {
 /// What to try where a host begins late.
 pub const LATE_LEVER: &str = "look at what that host does before it launches: its loader, logging, checkpoints, garbage collection, another process; give it more prefetch, or let it launch ahead of the devices";
 /// What would refute it.
-pub const LATE_FALSIFIER: &str = "with that host's work before the launch taken out (a batch made up in memory, garbage collection frozen) the step takes as long";
+pub const LATE_FALSIFIER: &str = "without that host's work before the launch (a batch made up in memory, garbage collection frozen), the step takes just as long";
 
 /// Who begins late, in words: the claim.
 #[must_use]
@@ -156,7 +156,7 @@ pub(super) fn straggler(
         claim: found.claim,
         evidence: found.evidence,
         ceiling: format!(
-            "{speedup:.2}x: {} a step, if it worked as the others do",
+            "{speedup:.2}x: {} a step, if it worked as fast as the others",
             units::duration_ps(found.excess_ps)
         ),
         speedup: Some(speedup),

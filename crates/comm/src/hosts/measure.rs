@@ -127,12 +127,12 @@ impl<'p> Measured<'p> {
             .map(|d| d.counted().filter(is_common).map(|s| s.number).collect())
             .unwrap_or_default();
         self.obstacle = if self.devices.len() < 2 {
-            Some("one device ran steps; it has no other to be compared with".into())
+            Some("only one device ran steps, so there is no other to compare it with".into())
         } else if self.common == 0 {
             Some("no step was recorded on all devices".into())
         } else if self.devices.len() < straggler::FEWEST && self.common < straggler::FEWEST_STEPS {
             Some(format!(
-                "two devices are told apart by their steps, and they have {} in common; {} are needed",
+                "two devices can only be compared by the steps that both ran: they have {} in common, and {} are needed",
                 self.common,
                 straggler::FEWEST_STEPS
             ))
@@ -220,11 +220,11 @@ impl<'p> Measured<'p> {
                         units::share(straggler::SMALLEST_COST)
                     ),
                     Even::Usual(share) => format!(
-                        "those that work longest cost {} of the step time, but do not stand apart from the rest",
+                        "those that work longest cost {} of the step time, but do not differ enough from the rest",
                         units::share(*share)
                     ),
                     Even::Changing(share) => format!(
-                        "those that work longest cost {} of the step time, but in one step or few",
+                        "those that work longest cost {} of the step time, but only in one or a few steps",
                         units::share(*share)
                     ),
                 };
@@ -244,7 +244,7 @@ fn in_scope_of(mut steps: Steps, profile: &Profile, scope: &Scope) -> Result<Ste
     steps.rows.retain(|step| in_scope(step, scope));
     if steps.rows.is_empty() {
         return Err(Error::Nothing(format!(
-            "no steps to compare devices by: {}. To have them, {}",
+            "no steps to compare devices by: {}. To get steps, {}",
             steps.source.explain(),
             fix::MARK_STEPS.for_run(profile)
         )));

@@ -27,7 +27,7 @@ pub static ANALYSIS: Analysis = Analysis {
     params: &[],
     needs: &[
         "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
-        "two devices or more that run the same program, to tell which one is slow; of two, four steps or more",
+        "two or more devices that run the same program, to find the slow one; for two devices, four steps or more",
     ],
     reads: &[Input::Profile],
     example: "hosts logs",
@@ -98,7 +98,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             measured.slow_units(profile).map(|units| units.words()),
             Unit::None,
             derived,
-            "The hosts, chips or devices that work longer than the others and make them wait: the widest level whose units are slow as a whole. They stand apart from the rest (3.5 robust deviations), from step to step, and cost at least 1% of the step time. Unknown where there are none or the test is not possible; `straggler_test` says which.",
+            "The hosts, chips or devices that work longer than the others and make them wait: the widest level whose units are slow as a whole. They differ from the rest by 3.5 robust deviations, step after step, and cost at least 1% of the step time. Unknown if there are none or the test is not possible; `straggler_test` says which.",
         ),
         Value::new(
             "straggler_device",
@@ -106,7 +106,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             straggler.map(|one| one.device.name.as_str()),
             Unit::None,
             derived,
-            "The device that works longest; one of several where a host is slow.",
+            "The device that works longest; one of several if a host is slow.",
         ),
         Value::new(
             "straggler_cost_share",
@@ -118,7 +118,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             },
             Unit::Share,
             Estimated,
-            "Their work beyond the median of the others', over the step time: what a step would gain if they worked as the others do and nothing else held it up. 0 where the test found no straggler.",
+            "Their extra work compared with the median of the others, divided by the step time: what a step would gain if they worked as fast as the others and nothing else delayed it. 0 if the test found no straggler.",
         ),
         Value::new(
             "straggler_test",
@@ -134,7 +134,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             measured.slow_when().map(|pattern| pattern.words()),
             Unit::None,
             derived,
-            "In which steps it works longer: in every step, more and more, from one on, every so many, or in some.",
+            "In which steps it works longer: in every step, more and more, from one step on, every so many steps, or in some.",
         ),
         Value::new(
             "late",
@@ -142,7 +142,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             measured.late.as_ref().map(|late| late.who(profile)),
             Unit::None,
             derived,
-            "The host (or device) that idles or waits for its host while the others are at work already, which then wait for it in collectives: at least 1% of the step time. Unknown where there is none.",
+            "The host (or device) that is idle or waits for its host while the others already work; they then wait for it in collectives, at least 1% of the step time. Unknown if there is none.",
         ),
         Value::new(
             "late_when",
@@ -154,11 +154,11 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
         ),
         Value::new(
             "late_cost_share",
-            "Step time lost to that",
+            "Step time lost to late starts",
             measured.late.as_ref().map(|late| late.cost_share),
             Unit::Share,
             Estimated,
-            "The time by which the latest begins behind the median of the others in each step, over the step time.",
+            "How much later than the median of the others the latest begins in each step, divided by the step time.",
         ),
         Value::new(
             "work_spread",
@@ -166,7 +166,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             spread(&works),
             Unit::Share,
             derived,
-            "Most work of a device over the least, less 1; means over steps.",
+            "The most work of a device compared with the least; means over steps.",
         ),
     ]
 }

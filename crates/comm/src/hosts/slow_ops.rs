@@ -97,7 +97,7 @@ impl SlowOps {
         let alike: f64 = self.rows.iter().filter(is_alike).map(|row| row.others_ps).sum();
         if alike / others > ALIKE {
             return format!(
-                "; its ops are slow alike, {mean:.2}x: the machine or its clock rather than its share of the data"
+                "; all its ops are equally slow, {mean:.2}x: this points to the machine or its clock, not to its share of the data"
             );
         }
         format!(
@@ -115,7 +115,7 @@ impl SlowOps {
         for row in self.rows.iter().take(LISTED).filter(|row| row.excess_ps() > 0.0) {
             let row = row![
                 text("op", "Op", "The instruction's name.", row.op.as_str()),
-                text("module", "Module", "The program that it is in.", row.module.as_str()),
+                text("module", "Module", "The program that contains it.", row.module.as_str()),
                 text("category", "Category", "HLO category.", row.category.as_str()),
                 duration(
                     "time_ps",

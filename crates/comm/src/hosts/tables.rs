@@ -18,7 +18,7 @@ pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
             duration(
                 "step_time_mean_ps",
                 "Step, mean",
-                "Mean over its counted steps, by its own clock where it recorded one.",
+                "Mean over its counted steps, by its own clock if it recorded one.",
                 summary.map(|s| s.mean)
             ),
             duration(
@@ -48,7 +48,7 @@ pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
             duration(
                 "held_up_ps",
                 "Held up by others",
-                "Its exposed communication beyond that of the device with the least in the same step, for which the others wait. Mean over counted steps; unknown for one device.",
+                "Its exposed communication minus that of the device with the least in the same step, for which the others wait. Mean over counted steps; unknown for one device.",
                 held_up(measured, one)
             ),
             float(
@@ -67,19 +67,19 @@ pub(super) fn devices(profile: &Profile, measured: &Measured<'_>) -> Table {
             share(
                 "cost_share",
                 "Cost",
-                "Its work beyond the median device's, over the step time.",
+                "Its work minus the median device's, divided by the step time.",
                 one.standing.map(|s| s.cost_share)
             ),
             flag(
                 "straggler",
                 "Straggler",
-                "It, or the host or chip that it is part of, stands apart from the others by 3.5 robust deviations, from step to step, at a cost of 1% of the step time or more.",
+                "It, or its host or chip, differs from the others by 3.5 robust deviations, step after step, at a cost of 1% of the step time or more.",
                 one.standing.map(|s| s.is_straggler)
             ),
             count(
                 "steps",
                 "Steps",
-                "Counted steps: those that the capture may have cut are not.",
+                "Counted steps: steps that the capture may have cut do not count.",
                 times.len()
             ),
             text("host", "Host", "Host.", profile.host(one.device.host).name.as_str()),
@@ -144,7 +144,7 @@ pub(super) fn hosts(profile: &Profile, measured: &Measured<'_>) -> Table {
             flag(
                 "straggler",
                 "Straggler",
-                "One of its devices is one.",
+                "Whether one of its devices is a straggler.",
                 (!known.is_empty()).then(|| own.iter().any(|d| d.is_straggler()))
             ),
         ];
@@ -198,19 +198,19 @@ pub(super) fn slowest(profile: &Profile, measured: &Measured<'_>) -> Table {
             share(
                 "lost_share",
                 "Lost at most",
-                "Its work beyond the median's, over the step's time.",
+                "Its work minus the median's, divided by the step's time.",
                 (several && duration > 0).then(|| (own.work_ps() as f64 - median) / duration as f64)
             ),
             duration(
                 "held_up_ps",
                 "Held up",
-                "What the devices wait for others in this step: their mean.",
+                "How long the devices wait for others in this step: their mean.",
                 Summary::of(&held).map(|s| s.mean)
             ),
             text(
                 "bottleneck",
                 "Most time in",
-                "The class that takes most time, summed over devices.",
+                "The class that takes the most time, summed over devices.",
                 most(|class| on.iter().map(|(_, s)| s.times.of(class)).fold(0, i64::saturating_add))
             ),
             count("devices", "Devices", "Devices that ran the step.", on.len()),
@@ -232,7 +232,7 @@ pub(super) fn steps(profile: &Profile, measured: &Measured<'_>) -> Table {
                 duration(
                     "duration_ps",
                     "Time",
-                    "Time of the step on this device, by its own clock where it recorded one.",
+                    "Time of the step on this device, by its own clock if it recorded one.",
                     step.duration_ps
                 ),
                 duration("work_ps", "Work", "Time in it in ops that do not wait.", step.work_ps()),
@@ -252,7 +252,7 @@ pub(super) fn steps(profile: &Profile, measured: &Measured<'_>) -> Table {
                 duration(
                     "held_up_ps",
                     "Held up by others",
-                    "Its exposed communication beyond that of the device with the least in this step; unknown for one device.",
+                    "Its exposed communication minus that of the device with the least in this step; unknown for one device.",
                     measured.held_up_ps(step)
                 ),
                 column(Class::AsyncWait.column(), times.of(Class::AsyncWait)),
@@ -264,7 +264,7 @@ pub(super) fn steps(profile: &Profile, measured: &Measured<'_>) -> Table {
                 text(
                     "bottleneck",
                     "Most time in",
-                    "The class that takes most of the step on this device.",
+                    "The class that takes the most of the step on this device.",
                     most(|class| times.of(class))
                 ),
                 text("host", "Host", "Host.", profile.host(one.device.host).name.as_str()),

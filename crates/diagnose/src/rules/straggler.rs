@@ -88,7 +88,7 @@ mod tests {
         assert!(finding.claim.starts_with("slow (slow/TPU:0)"), "{}", finding.claim);
         // 900 us of work against a median of the others of 600.5 in a step of 1000.
         assert!((finding.speedup.unwrap() - 1.0 / (1.0 - 0.2995)).abs() < 1e-3, "{finding:?}");
-        assert!(finding.evidence.contains("slow alike, 1.50x"), "{}", finding.evidence);
+        assert!(finding.evidence.contains("equally slow, 1.50x"), "{}", finding.evidence);
         assert_eq!(finding.links[0].row.as_deref(), Some("slow/TPU:0"));
     }
 

@@ -34,8 +34,7 @@ impl<'p> Measured<'p> {
         let devices: Vec<&Device> = selection.devices.iter().copied().filter(runs).collect();
         if devices.is_empty() {
             return Err(Error::Nothing(
-                "the profile has no op of a program that a device ran: a critical path leads through ops, and host threads \
-                 alone do not say what waits for what"
+                "the profile has no op that a device ran: a critical path leads through ops, and host threads alone do not say what waits for what"
                     .into(),
             ));
         }
@@ -56,8 +55,7 @@ impl<'p> Measured<'p> {
         };
         let (graph, facts) = critical_path::build(profile, &spans).map_err(|TooLarge { nodes }| {
             Error::Nothing(format!(
-                "the step has about {nodes} pieces of ops and gaps, more than the {} that this analysis holds; choose fewer devices \
-                 (`--devices`) or a shorter time (`--window`)",
+                "the step has about {nodes} pieces of ops and gaps, more than the limit of {}; choose fewer devices (`--devices`) or a shorter time (`--window`)",
                 critical_path::MOST_NODES
             ))
         })?;
@@ -94,8 +92,8 @@ impl<'p> Measured<'p> {
                     "{} executions of collectives do not say which devices belong together",
                     facts.guessed
                 ),
-                "they are taken to wait for all devices in scope",
-                "capture with the HLO protos (the default), which hold the replica groups",
+                "they are assumed to wait for all devices in scope",
+                "capture with the HLO protos (the default), which have the replica groups",
             );
         }
         if facts.absent > 0 {
@@ -127,7 +125,7 @@ impl<'p> Measured<'p> {
                 "transfers_unpaired",
                 Severity::Info,
                 format!("{} waits for transfers whose start is not in the step", facts.unpaired),
-                "they are ops like any other: shorter compute does not make them longer",
+                "they are treated like any other op: shorter compute does not make them longer",
                 "",
             );
         }
@@ -137,11 +135,10 @@ impl<'p> Measured<'p> {
                 "transfers_hidden",
                 Severity::Info,
                 format!(
-                    "{hidden} of {} transfers were over when their wait began; since when was not recorded",
+                    "{hidden} of {} transfers had ended before their wait began; when was not recorded",
                     self.graph.transfers.len()
                 ),
-                "their lengths are estimated from their bytes and the rate of those that were waited for: where there are none, the \
-                 device's bandwidth, else nothing; projections with much shorter compute may be too short",
+                "their lengths are estimated from their bytes and the rate of transfers that were waited for, or else from the device's bandwidth, or else taken as zero; projections with much shorter compute may be too short",
                 "",
             );
         }
@@ -150,7 +147,7 @@ impl<'p> Measured<'p> {
                 "streams_without_dependencies",
                 Severity::Info,
                 "ops run on several streams, and profiles do not record which stream waits for which",
-                "what begins after a gap is taken to wait for what ended last before it on its device",
+                "an op after a gap is assumed to wait for the op that ended last before it on its device",
                 "",
             );
         }
@@ -169,10 +166,10 @@ impl<'p> Measured<'p> {
                 "clocks_apart",
                 Severity::Info,
                 format!(
-                    "clocks of devices are up to {} apart by the ends of the collectives they share",
+                    "clocks of devices differ by up to {}, measured at the ends of shared collectives",
                     haloscope_report::units::duration_ps(apart as f64)
                 ),
-                "times were brought to one clock before devices were compared",
+                "times were converted to one clock before devices were compared",
                 "",
             );
         }

@@ -16,8 +16,7 @@ use request::Request;
 
 const IF: Param = Param {
     id: "if",
-    doc: "what to change: `all-gather free`, `fusion.12 x0.7`, `fusion.12 at roofline`, `communication free`, `perfect overlap`, \
-          `no straggler`, `input free`, `no idle`; several with `;` between them or the option given again",
+    doc: "what to change: `all-gather free`, `fusion.12 x0.7`, `fusion.12 at roofline`, `communication free`, `perfect overlap`, `no straggler`, `input free`, `no idle`; for several, put `;` between them or repeat the option",
     kind: ParamKind::Texts,
     default: "",
 };
@@ -121,26 +120,26 @@ fn what_if(measured: &Measured<'_>, asked: &[Request], is_asked: bool) -> (Table
     for (words, projection) in rows {
         let after = projection.step_ps;
         let row = row![
-            text("change", "Change", "What is changed, everything else left as measured.", words),
+            text("change", "Change", "What is changed; everything else stays as measured.", words),
             duration("step_ps", "Step", "How long the step would take.", after),
-            duration("saved_ps", "Saved", "The step as measured less that.", step - after),
+            duration("saved_ps", "Saved", "The measured step minus that.", step - after),
             share(
                 "saved_share",
                 "Share",
-                "Saved time over the step as measured.",
+                "Saved time divided by the measured step.",
                 (step > 0).then(|| (step - after) as f64 / step as f64)
             ),
             float(
                 "speedup",
                 "Speed-up",
                 Unit::Ratio,
-                "The step as measured over the step with the change.",
+                "The measured step divided by the step with the change.",
                 (after > 0).then(|| step as f64 / after as f64)
             ),
             count(
                 "touched",
                 "Parts",
-                "Executions of ops, transfers and gaps that the change is about, on all devices; 0: the step has none.",
+                "Executions of ops, transfers and gaps that the change affects, on all devices; 0 if the step has none.",
                 projection.touched
             ),
         ];
@@ -171,7 +170,7 @@ fn values(measured: &Measured<'_>, what_if_ps: Option<i64>) -> Vec<Value> {
             measured.step,
             Unit::Count,
             Status::Derived,
-            "The step that is looked at: the one of median length among the steady ones in scope. Unknown where the run has no steps: then it is the time from the first op to the last.",
+            "The analysed step: the one of median length among the steady ones in scope. Unknown if the run has no steps: then it is the time from the first op to the last.",
         ),
         time(
             "step_ps",
@@ -185,24 +184,24 @@ fn values(measured: &Measured<'_>, what_if_ps: Option<i64>) -> Vec<Value> {
             "Length of the path",
             Some(path_ps),
             Status::Derived,
-            "The sum of the path's stretches, which follow each other without a break: the step.",
+            "The sum of the path's stretches, which follow each other without a break. It equals the step.",
         ),
     ];
     if let Some(ps) = what_if_ps {
         values.push(time(
             "what_if_ps",
-            "Step time if so",
+            "Step time with changes",
             Some(ps),
             Status::Estimated,
-            "The step with everything that was asked with `--if`: stream order and dependencies as measured, waits recomputed.",
+            "The step with all changes of `--if`: stream order and dependencies as measured, waits recomputed.",
         ));
         values.push(Value::new(
             "what_if_speedup",
-            "Speed-up if so",
+            "Speed-up with changes",
             (ps > 0).then(|| step_ps as f64 / ps as f64),
             Unit::Ratio,
             Status::Estimated,
-            "The step as measured over the step with everything that was asked.",
+            "The measured step divided by the step with all changes.",
         ));
     }
     values.extend([
@@ -211,7 +210,7 @@ fn values(measured: &Measured<'_>, what_if_ps: Option<i64>) -> Vec<Value> {
             "Residual of the model",
             Some(graph.length(&measured.schedule) - step_ps),
             Status::Derived,
-            "The step as the model runs it without any change, less the step as measured. 0: the model gives the measured step back.",
+            "The step of the model without any change, minus the measured step. 0: the model reproduces the measured step.",
         ),
         share(
             "path_work_share",
@@ -231,13 +230,13 @@ fn values(measured: &Measured<'_>, what_if_ps: Option<i64>) -> Vec<Value> {
             on_path(&|c| c.group() == Group::Idle),
             "Share of the path in which no op ran where the path is.",
         ),
-        count("path_device_count", "Devices on the path", on.len(), Status::Estimated, "Devices that the path is on at some time."),
+        count("path_device_count", "Devices on the path", on.len(), Status::Estimated, "Devices that the path visits."),
         count(
             "path_device_changes",
             "Changes of device",
             changes,
             Status::Estimated,
-            "How often the path goes from one device to another: each time a device waited for another.",
+            "How often the path goes from one device to another, which is each time a device waited for another.",
         ),
         count("device_count", "Devices", graph.devices.len(), Status::Measured, "Devices that ran ops in the step."),
         count(
@@ -259,7 +258,7 @@ fn values(measured: &Measured<'_>, what_if_ps: Option<i64>) -> Vec<Value> {
             "Steps to choose from",
             measured.candidates,
             Status::Derived,
-            "Steps of the scope of which this is the median one.",
+            "Steps of the scope; this is the median one.",
         ),
     ]);
     values

@@ -79,14 +79,14 @@ pub(super) fn ops(measured: &Measured<'_>) -> Table {
     for op in order {
         let (row, (path_ps, count)) = (&graph.ops[op], on_path[op]);
         let row = row![
-            text("op", "Op", "The op; of a transfer the op that issues it.", row.meta.name.as_ref()),
+            text("op", "Op", "The op; for a transfer, the op that starts it.", row.meta.name.as_ref()),
             duration("path_ps", "On the path", "Time on the path.", path_ps),
-            share("path_share", "Share", "Time on the path over the step.", share(path_ps, measured)),
+            share("path_share", "Share", "Time on the path divided by the step.", share(path_ps, measured)),
             count("path_count", "Times", "Stretches of it on the path.", count),
             duration(
                 "slack_ps",
                 "Slack",
-                "By how much every execution may end later before the step does: the least of its executions'. 0 on the path.",
+                "How much later every execution may end before the step ends later: the least over its executions. 0 on the path.",
                 slack[op]
             ),
             duration(
@@ -145,17 +145,17 @@ pub(super) fn chain(measured: &Measured<'_>) -> Table {
             ),
             duration("time_ps", "Time", "How long the path stays here.", end - start),
             text("device", "Device", "Where the path is.", measured.name(device)),
-            text("part", "Part", "What most of the time goes to.", word),
+            text("part", "Part", "What takes most of the time.", word),
             text(
                 "what",
                 "Longest op",
-                "The op that takes most of it; unknown where none runs.",
+                "The op that takes most of it; unknown if none runs.",
                 op.map(|op| measured.graph.ops[op as usize].meta.name.as_ref())
             ),
             count(
                 "pieces",
                 "Pieces",
-                "Ops, transfers and gaps in it: neighbours of one kind stand in one row, and so do those that take less than a thousandth of the step.",
+                "Ops, transfers and gaps in it: neighbours of one kind share a row, and so do those that take less than a thousandth of the step.",
                 segments.len()
             ),
         ];
@@ -204,7 +204,7 @@ pub(super) fn devices(measured: &Measured<'_>) -> Table {
             duration(
                 "work_ps",
                 "Own time",
-                "Time of its ops and transfers' ends, waits for other devices and for transfers left out; summed over its streams.",
+                "Time of its ops and of the ends of transfers, without waits for other devices and for transfers; summed over its streams.",
                 work
             ),
             duration(
@@ -235,7 +235,7 @@ pub(super) fn devices(measured: &Measured<'_>) -> Table {
             duration(
                 "clock_offset_ps",
                 "Clock",
-                "Its clock against the first device's, by the ends of common collectives; taken off before devices were compared.",
+                "Its clock against the first device's, measured at the ends of common collectives; subtracted before devices were compared.",
                 device.offset_ps
             ),
         ];
