@@ -55,10 +55,10 @@ class Analyses(Asked):
         """Why is this run slow, what would removing each cause give at most, and what would prove that wrong?
 
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
-        dots: how many matrix products to expect, convolutions that are one included
+        dots: how many matrix products to expect, including convolutions that are one
         exps: how many exponentials to expect
         reduces: how many reductions to expect
-        copies: how many copies to expect outside of fusions, a start and its end being one
+        copies: how many copies to expect outside fusions; a start and its end count as one
         defensive: how many defensive copies to expect among them
         """
         return self._ask(
@@ -93,9 +93,9 @@ class Analyses(Asked):
         """What changed between these runs, is it more than noise, and which ops make up the difference?
 
         force: compare runs even if their chip, device count, mesh, types, batch or shapes differ
-        margin: a difference shown to be within this share of a step counts as the same; one shown neither within nor beyond it is undecided [default: 1%]
+        margin: a difference shown to be within this share of a step counts as the same; if it is shown neither within nor beyond, it is undecided [default: 1%]
         pick: which of several experiments to show in detail; 1 is the first [default: 1]
-        limit: how many ops and names to list, those that differ most first; 0 lists all [default: 100]
+        limit: how many ops and names to list, largest differences first; 0 lists all [default: 100]
         renamed: also list ops that only have another name
         """
         return self._ask(
@@ -139,13 +139,13 @@ class Analyses(Asked):
         budget: limits of metrics, as TOML: see docs/analyses/check.md
         claim: a claim about the run, such as latency<=0.71ms or kernel_bundles(mm)<=600: a metric, one of <= < >= > == !=, and a limit
         floor: the least time that is physically possible, such as 0.5ms: a result below it is an error, not a win
-        wall: a benchmark's JSON: its wall times are compared with the device's
-        expect: a regular expression: a kernel, fusion, custom call or op that matches it must have been compiled and have run
-        kernel: a regular expression of ops: `latency` and --wall then count their executions, not the whole program's
-        tolerance: how much slower than the baseline still passes, such as 1%: the whole interval must lie below; a budget with step_time.max_increase replaces it [default: 0%]
-        margin: a difference shown to be within this share of a step counts as the same; one shown neither within nor beyond it is undecided [default: 1%]
+        wall: JSON of a benchmark: its wall times are compared with device times
+        expect: a regular expression: a matching kernel, fusion, custom call or op must have been compiled and have run
+        kernel: a regular expression for ops: `latency` and --wall then use their executions instead of the whole program's
+        tolerance: how much slower than the baseline still passes, such as 1%: the whole interval must be below it; a budget with step_time.max_increase replaces it [default: 0%]
+        margin: a difference shown to be within this share of a step counts as the same; if it is shown neither within nor beyond, it is undecided [default: 1%]
         ops: fail if an op takes longer than in the baseline by more than noise and 0.5% of a step; otherwise such ops are only reported
-        confidence: confidence for budgets and claims, such as 0.95: the whole interval must keep the limit [default: the value alone decides; 0.95 for steps against a baseline]
+        confidence: confidence for budgets and claims, such as 0.95: the whole interval must be within the limit [default: the value alone decides; 0.95 for steps against a baseline]
         unknown: what happens to checks that could not be decided [default: fail]
         force: compare with the baseline even if chip, batch or shapes differ
         """
@@ -197,7 +197,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
     ) -> Report:
-        """How long does a step take, how steady is it, and which steps are not like the others?"""
+        """How long does a step take, how steady is it, and which steps differ from the others?"""
         return self._ask(
             "steps",
             (),
@@ -283,7 +283,7 @@ class Analyses(Asked):
         by: Literal["op", "category", "module", "framework-op", "source", "deduplicated"] | None = None,
         on: Literal["device", "host"] | None = None,
     ) -> Report:
-        """Which ops take the time, and how near are they to what the device can do?
+        """Which ops take the time, and how close are they to what the device can do?
 
         by: how to group ops [default: op]
         on: ops of the devices, or events of the host's threads [default: device]
@@ -335,7 +335,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
     ) -> Report:
-        """Where does compute time go (kind of work, phase, layer, line), how far is it from the roofline, and what of it is padding, casts and copies?"""
+        """Where does compute time go (kind of work, phase, layer, line), how far is it from the roofline, and how much of it is padding, casts and copies?"""
         return self._ask(
             "compute",
             (),
@@ -361,16 +361,16 @@ class Analyses(Asked):
         devices_count: float | str | None = None,
         peak: float | str | None = None,
     ) -> Report:
-        """What share of the peak do the model's FLOPs reach, by each way of counting them, and why do the ways differ?
+        """What share of the peak do the model's FLOPs reach, by each way of counting, and why do the ways differ?
 
-        global_batch: sequences of one step, over all devices of the job
+        global_batch: sequences per step, over all devices of the job
         seq: tokens of a sequence that one step processes; 1 for a step that decodes one token
         flops_per_token: FLOPs of the model for one token, forward and backward in training, such as 42G
         config: the model's configuration: a Hugging Face config.json, or the same keys as TOML
         mode: what a step does: with --config, train counts 6N and infer 2N [default: train]
-        context: with --config, keys that each query meets, as when decoding against a cache [default: half of --seq, a causal mask]
-        devices_count: devices of the whole job, where the profile holds only some [default: those that the program was compiled for]
-        peak: peak FLOP/s of one device, in place of the known one, such as 197T
+        context: with --config, the number of keys for each query, for example when decoding with a cache [default: half of --seq, a causal mask]
+        devices_count: devices of the whole job, if the profile has only some of them [default: those that the program was compiled for]
+        peak: peak FLOP/s of one device, instead of the known one, such as 197T
         """
         return self._ask(
             "compute mfu",
@@ -404,7 +404,7 @@ class Analyses(Asked):
     ) -> Report:
         """Is the program bound by compute or by memory, and how much time does neither explain?
 
-        flops: FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, the roofline shows that work, not a run's
+        flops: FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, the roofline shows that work instead of a run
         bytes: bytes that it moves to and from HBM, such as 136M (10^6)
         latency: the time it takes, such as 2.12ms; seconds if no unit is given
         chip: the TPU to compare with, such as v5e [default: the devices of RUN]
@@ -474,9 +474,9 @@ class Analyses(Asked):
         steady: bool = False,
         op: str | int | None = None,
     ) -> Report:
-        """What bounds a TPU kernel: which unit, waiting, registers or copies, and how fast could its hot loop be?
+        """What limits a TPU kernel (a unit, waiting, registers or copies), and how fast could its hot loop be?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
         """
         return self._ask(
             "kernel",
@@ -518,7 +518,7 @@ class Analyses(Asked):
     ) -> Report:
         """Which loops and branches does a TPU kernel have, and which take its bundles?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
         """
         return self._ask(
             "kernel regions",
@@ -544,9 +544,9 @@ class Analyses(Asked):
     ) -> Report:
         """What does each bundle of a TPU kernel do, and which source line is it from?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
-        first: the first bundle that has a row [default: 0]
-        count: how many bundles have a row [default: 2000]
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
+        first: the first bundle to show [default: 0]
+        count: how many bundles to show [default: 2000]
         """
         return self._ask(
             "kernel bundles",
@@ -572,7 +572,7 @@ class Analyses(Asked):
     ) -> Report:
         """Which instructions does a TPU kernel have, and how often does each run?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
         """
         return self._ask(
             "kernel opcodes",
@@ -596,7 +596,7 @@ class Analyses(Asked):
     ) -> Report:
         """How many registers does a TPU kernel need at once, and where are they scarce?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
         """
         return self._ask(
             "kernel registers",
@@ -619,10 +619,10 @@ class Analyses(Asked):
         op: str | int | None = None,
         without: DocumentLike = None,
     ) -> Report:
-        """Does a TPU kernel spill registers, on which lines, and does it cost anything?
+        """Does a TPU kernel spill registers, on which lines, and do spills cost time?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
-        without: the compiler's schedule analysis of the stage packed-bundles-no-spills-fills: then what the spills cost is known
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
+        without: the compiler's schedule analysis of the stage packed-bundles-no-spills-fills: with it, the cost of spills is known
         """
         return self._ask(
             "kernel spills",
@@ -647,7 +647,7 @@ class Analyses(Asked):
     ) -> Report:
         """How long was a TPU kernel's schedule at each stage of the compiler, and what do registers and spills cost it?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
         """
         return self._ask(
             "kernel stages",
@@ -673,8 +673,8 @@ class Analyses(Asked):
     ) -> Report:
         """What did an edit, a compiler or tracing change in a TPU kernel: bundles, units, spills, memory, blocks?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
-        to: the kernel to compare it with, as --op names one: of the second run, or another of the first [default: the one of the same name]
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
+        to: the kernel to compare it with, named as for --op: from the second run, or another one of the first [default: the one with the same name]
         """
         return self._ask(
             "kernel diff",
@@ -699,7 +699,7 @@ class Analyses(Asked):
     ) -> Report:
         """Which source lines, scopes and primitives take the bundles of a TPU kernel?
 
-        op: the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles
+        op: the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles
         """
         return self._ask(
             "kernel source",
@@ -774,7 +774,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
     ) -> Report:
-        """How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters and inside of kernels?"""
+        """How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters and inside kernels?"""
         return self._ask(
             "utilization",
             (),
@@ -854,7 +854,7 @@ class Analyses(Asked):
         module: str | int | None = None,
         space: str | int | None = None,
     ) -> Report:
-        """How much memory does a program need, and what is alive when it needs the most?
+        """How much memory does a program need, and what is in memory when it needs the most?
 
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
         space: the memory: hbm (main memory), vmem, sflag, cmem, smem, host, sparsecore, or the number that layouts have for it [default: hbm]
@@ -879,7 +879,7 @@ class Analyses(Asked):
         window: Window = None,
         steady: bool = False,
     ) -> Report:
-        """How much memory did the runtime hand out over time, and what was alive at the peak?"""
+        """How much memory did the runtime allocate over time, and what was in memory at the peak?"""
         return self._ask(
             "memory profile",
             (),
@@ -1059,13 +1059,13 @@ class Analyses(Asked):
         copies: int | None = None,
         defensive: int | None = None,
     ) -> Report:
-        """How many products, exponentials, reductions and copies did the compiler make of a kernel, and why each copy?
+        """How many products, exponentials, reductions and copies did the compiler make of a kernel, and why is each copy there?
 
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
-        dots: how many matrix products to expect, convolutions that are one included
+        dots: how many matrix products to expect, including convolutions that are one
         exps: how many exponentials to expect
         reduces: how many reductions to expect
-        copies: how many copies to expect outside of fusions, a start and its end being one
+        copies: how many copies to expect outside fusions; a start and its end count as one
         defensive: how many defensive copies to expect among them
         """
         return self._ask(
@@ -1093,7 +1093,7 @@ class Analyses(Asked):
         steady: bool = False,
         module: str | int | None = None,
     ) -> Report:
-        """What did the compiler fuse, and which values still pass through memory between what it could have fused?
+        """What did the compiler fuse, and which values still pass through memory between ops that it could have fused?
 
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
         """
@@ -1126,12 +1126,12 @@ class Analyses(Asked):
         """What feeds an instruction and what reads it, and how does one instruction reach another?
 
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
-        node: the instruction in the middle, by name; a computation stands for its root; without one, the op that took most time, and the program's result where none was measured
+        node: the instruction in the middle, by name; a computation means its root; by default the op that took the most time, or the program's result if no times were measured
         to: a second instruction: shows a shortest path to it instead of the neighbourhood
         radius: how many steps from the middle [default: 2]
-        direction: steps to what is read (operands), to what reads (users), or both [default: both]
+        direction: follow what is read (operands), what reads (users), or both [default: both]
         through: step into and out of fusions, loops, branches and calls, or stay in one computation (none) [default: calls]
-        limit: how many instructions to show, the nearest first; 0 shows all [default: 500]
+        limit: how many instructions to show, nearest first; 0 shows all [default: 500]
         """
         return self._ask(
             "hlo graph",
@@ -1170,7 +1170,7 @@ class Analyses(Asked):
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
         query: words to look for, ignoring case, or a regular expression between slashes: /fusion\\.[0-9]+$/
         in_: where to look for the query: the name, the framework's scope path, the instruction's text, or any of them [default: all]
-        opcode: only instructions of this opcode, such as all-reduce; a list with commas stands for any of them
+        opcode: only instructions of this opcode, such as all-reduce; separate several with commas
         shape: only results whose shape contains this, such as bf16[8,2048 or {0,1
         min_bytes: only results of at least this many bytes, such as 1M
         limit: how many instructions to list, the largest results first; 0 lists all [default: 200]
@@ -1208,7 +1208,7 @@ class Analyses(Asked):
         """What did the compiler change, apart from names?
 
         module: the HLO module: name, `name(program id)` or program id; of a dump also `@stage` behind it
-        to: the module to compare with, named like --module: of the second run, or another stage of a dump
+        to: the module to compare with, named as for --module: from the second run, or another stage of a dump
         limit: how many changes to list, the largest first, and how many lines of the text; 0 shows all [default: 500]
         renamed: also list instructions that only have another name
         """
@@ -1239,7 +1239,7 @@ class Analyses(Asked):
         """Which XLA and libtpu flags was the run started with, do any conflict, and which would help?
 
         script: a launch script, environment dump, JSON, YAML or Python file with the flags of the run
-        version: the releases that the flags are for, such as libtpu-0.0.52 or libtpu-0.0.52,jaxlib-0.10.2 [default: what the profile says]
+        version: the releases that read the flags, such as libtpu-0.0.52 or libtpu-0.0.52,jaxlib-0.10.2 [default: those in the profile]
         """
         return self._ask(
             "audit flags",
@@ -1285,7 +1285,7 @@ def roofline(
 ) -> Report:
     """Is the program bound by compute or by memory, and how much time does neither explain?
 
-    flops: FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, the roofline shows that work, not a run's
+    flops: FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, the roofline shows that work instead of a run
     bytes: bytes that it moves to and from HBM, such as 136M (10^6)
     latency: the time it takes, such as 2.12ms; seconds if no unit is given
     chip: the TPU to compare with, such as v5e [default: the devices of RUN]

@@ -20,7 +20,7 @@ pub enum Rest {
     Modules,
     /// Steps of devices of which no op was recorded: nobody knows whether they idled.
     Unrecorded,
-    /// The slowest device less the mean.
+    /// The slowest device minus the mean.
     Devices,
     /// The step by the device's own clock less the step by the run's.
     Clocks,
@@ -34,8 +34,8 @@ impl Rest {
             Self::Class(class) => class.phrase(),
             Self::Modules => "other modules",
             Self::Unrecorded => "devices without recorded ops",
-            Self::Devices => "slowest device less the mean",
-            Self::Clocks => "the device's clock less the run's",
+            Self::Devices => "slowest device minus the mean",
+            Self::Clocks => "the device's clock minus the run's",
         }
     }
 }

@@ -98,8 +98,8 @@ impl<'p> RunSamples<'p> {
             notes.add(
                 "active_window_is_the_step",
                 Severity::Info,
-                "the run has no steps: its time from the first op to the last stands for one",
-                "there is one sample of each time, so that nothing tells a difference from noise",
+                "the run has no steps: its time from the first op to the last counts as one",
+                "there is only one sample of each time, so a difference cannot be told from noise",
                 fix::MARK_STEPS.for_run(profile),
             );
             steps.rows.extend(active_window(profile, &selection));

@@ -302,7 +302,7 @@ fn decide(said: &mut StepVerdict, found: &Evidence, base: f64) {
     let Some(of_means) = found.mean.filter(|_| n >= LEAST_STEPS && m >= LEAST_STEPS) else {
         let steps = |n: usize| format!("{n} step{}", if n == 1 { "" } else { "s" });
         said.why = format!(
-            "the baseline has {}, the experiment {}: nothing tells a difference from noise with fewer than {LEAST_STEPS} in each",
+            "the baseline has {}, the experiment {}: with fewer than {LEAST_STEPS} in each, a difference cannot be told from noise",
             steps(n),
             steps(m)
         );
@@ -368,10 +368,10 @@ fn few_words(few: &Few) -> String {
     ) + if few.is_new_program { "; a program ran there for the first time" } else { "" }
 }
 
-/// `1 of the experiment's 12 steps takes ...: an outlier, no change of the step time`, of slow steps that are not told as one.
+/// `1 of the experiment's 12 steps takes ...: an outlier, not a change of the step time`, of slow steps that are not told as one.
 fn outlier_words(few: &Few) -> String {
     let is_outlier = few.slow == 1 && few.others == 0;
-    let so = if is_outlier { ": an outlier, no change of the step time" } else { ", which may be chance" };
+    let so = if is_outlier { ": an outlier, not a change of the step time" } else { ", which may be chance" };
     few_words(few) + so
 }
 
@@ -436,7 +436,7 @@ fn same_or_not(said: &mut StepVerdict, found: &Evidence, of_means: Gap, base: f6
         return;
     }
     said.why = if found.onset.is_some() {
-        "parts of a run go different ways".to_owned()
+        "parts of the run change in different directions".to_owned()
     } else if low >= margin || high <= -margin {
         format!(
             "p = {} (Welch), not below {STEP_P}, and the interval of the difference, {interval}, lies beyond {within} of a step",

@@ -11,7 +11,7 @@ use crate::carried::room;
 
 /// The schedule before empty bundles become delays, with registers: the one that an op's LLO has.
 pub const AFTER_REGISTERS: &str = "packed-bundles-post-ra";
-/// The same instructions packed as if spills and fills took no slot.
+/// The same instructions packed as if spills and fills took no slots.
 pub const WITHOUT_SPILLS: &str = "packed-bundles-no-spills-fills";
 /// Scheduled with as many registers as wanted.
 pub const BEFORE_REGISTERS: &str = "packed-bundles-pre-ra";
@@ -21,12 +21,12 @@ pub const FINAL: &str = "final_bundles";
 /// The stages that are known, in the order of the compilation, and what each is.
 const KNOWN: [(&str, &str); 7] = [
     ("original", "as Mosaic or the emitter of fusions made it"),
-    (BEFORE_REGISTERS, "scheduled with as many registers as wanted"),
-    ("post-ra", "after registers were given out: spills and fills are there, bundles are not"),
-    ("packed-bundles-no-ra-deps", "packed as if reusing a register made nothing wait"),
-    (WITHOUT_SPILLS, "packed as if spills and fills took no slot"),
+    (BEFORE_REGISTERS, "scheduled with unlimited registers"),
+    ("post-ra", "after register allocation: with spills and fills, before bundles"),
+    ("packed-bundles-no-ra-deps", "packed as if reusing a register caused no waits"),
+    (WITHOUT_SPILLS, "packed as if spills and fills took no slots"),
     (AFTER_REGISTERS, "packed as it runs; what the LLO of a profile has"),
-    (FINAL, "the code: empty bundles have become delays"),
+    (FINAL, "the code, in which empty bundles are delays"),
 ];
 
 /// What files say of one stage of an op.

@@ -14,7 +14,7 @@ use crate::model::Model;
 /// Which op is meant.
 pub(crate) const OP: Param = Param {
     id: "op",
-    doc: "the op: `module(number)::op` as `kernel list` has it, the HLO instruction, or a part of either; default that with the most time, else with the most modelled bundles",
+    doc: "the op: `module(number)::op` as in `kernel list`, the HLO instruction, or a part of either; default: the one with the most time, else with the most modelled bundles",
     kind: ParamKind::Text,
     default: "",
 };
@@ -33,10 +33,10 @@ pub(crate) fn carried_in<'p>(asked: &Scoped<'p>, notes: &mut Notes) -> Result<Ve
             "same_kernels",
             Severity::Info,
             format!(
-                "{} ops are carried by several hosts under one name; the first host's is shown",
+                "{} ops occur on several hosts under the same name; the first host's is shown",
                 whole - all.len()
             ),
-            "none, if all hosts run one program",
+            "none, if all hosts run the same program",
             "`--hosts` shows another's",
         );
     }
@@ -66,17 +66,15 @@ fn in_scope<'p>(asked: &Scoped<'p>) -> (Vec<Carried<'p>>, usize) {
 #[must_use]
 pub fn why_none(profile: &Profile) -> String {
     if profile.is_program() {
-        return "this is a compiled program, not a profile: it carries no LLO; dump that of a TPU with \
-                `--xla_jf_dump_to=DIR --xla_jf_dump_llo_proto=true` in LIBTPU_INIT_ARGS and pass DIR. `kernel grid` and `kernel text` \
-                show what a program says of its Pallas kernels"
+        return "this is a compiled program, not a profile: it has no LLO; dump that of a TPU with \
+                `--xla_jf_dump_to=DIR --xla_jf_dump_llo_proto=true` in LIBTPU_INIT_ARGS and pass DIR. `kernel grid` and `kernel text` show what a program says about its Pallas kernels"
             .into();
     }
     let others = profile.devices.iter().filter(|device| device.kind != DeviceKind::Tpu).count();
     if others > 0 && others == profile.devices.len() {
-        return "no op of this run carries its LLO: only kernels of TPUs do, and this run has none".into();
+        return "no op of this run has its LLO: only kernels of TPUs do, and this run has none".into();
     }
-    "no op of this run carries its LLO (stat `llo_proto` on the plane `/host:metadata`): compile with \
-     `--xla_xprof_register_llo_debug_info=true` in LIBTPU_INIT_ARGS, and capture again; SparseCore kernels carry none"
+    "no op of this run has its LLO (stat `llo_proto` on the plane `/host:metadata`): compile with `--xla_xprof_register_llo_debug_info=true` in LIBTPU_INIT_ARGS, and capture again; SparseCore kernels have none"
         .into()
 }
 
@@ -130,7 +128,7 @@ impl<'p> Subject<'p> {
         let word = params.text(&OP);
         let named = carried::named(&all, word);
         if named.is_empty() {
-            return Err(Error::Usage(format!("no op `{word}` carries its LLO; there are: {}", listed(&all))));
+            return Err(Error::Usage(format!("no op `{word}` has its LLO; ops that do: {}", listed(&all))));
         }
         let times = Times::new(asked.profile, asked.selection().ok());
         let mut best: Option<Subject<'p>> = None;
@@ -157,7 +155,7 @@ impl<'p> Subject<'p> {
             notes.add(
                 "several_kernels",
                 Severity::Info,
-                format!("{} ops fit `{word}`; this is {}", named.len(), subject.name),
+                format!("{} ops match `{word}`; this is {}", named.len(), subject.name),
                 "none",
                 "`kernel list` has their names",
             );
@@ -166,17 +164,17 @@ impl<'p> Subject<'p> {
             notes.add(
                 "several_programs",
                 Severity::Warning,
-                format!("several programs of one name have an op {}", subject.module.op),
-                "its measured time is unknown: LLO does not say which program it is of",
-                "give the programs names of their own, or select one with --modules",
+                format!("several programs with the same name have an op {}", subject.module.op),
+                "its measured time is unknown: LLO does not say which program it belongs to",
+                "give the programs different names, or select one with --modules",
             );
         }
         if subject.model.most().is_none() {
             notes.add(
                 "unknown_trips",
                 Severity::Info,
-                "the bounds of a loop are known only when it runs",
-                "modelled bundles and what is weighted by them are unknown",
+                "the bounds of a loop are known only at run time",
+                "modelled bundles and values weighted by them are unknown",
                 "",
             );
         }
@@ -185,9 +183,9 @@ impl<'p> Subject<'p> {
             notes.add(
                 "instrumented",
                 Severity::Warning,
-                format!("{traces} instructions of {} are there for the trace of its regions", subject.module.op),
-                "the kernel is another than without tracing: more bundles, and other ones",
-                "compile without `--xla_xprof_enable_custom_call_tracing` for numbers; source lines need only `--xla_xprof_register_llo_debug_info`",
+                format!("{traces} instructions of {} only trace its regions", subject.module.op),
+                "with tracing the kernel has more and different bundles",
+                "compile without `--xla_xprof_enable_custom_call_tracing` to get valid numbers; source lines need only `--xla_xprof_register_llo_debug_info`",
             );
         }
         Ok(subject)
@@ -220,7 +218,7 @@ impl<'p> Subject<'p> {
                 Some(self.name.as_str()),
                 Unit::None,
                 Status::Measured,
-                "The op that this is about: the one asked for, else that with the most measured time, else with the most modelled bundles. The number is the compiler's, not the program id.",
+                "The analysed op: the one asked for, else the one with the most measured time, else with the most modelled bundles. The number is the compiler's, not the program id.",
             ),
             Value::new(
                 "chip",
@@ -236,7 +234,7 @@ impl<'p> Subject<'p> {
                 Some(self.module.bundles()),
                 Unit::Count,
                 Status::Measured,
-                "Length of the schedule before empty bundles become delays: near the cycles of one pass. The code is shorter: there a run of empty bundles is one delay.",
+                "Length of the schedule, before empty bundles become delays: about the cycles of one pass. The code is shorter, because there a run of empty bundles is one delay.",
             ),
         ]
     }

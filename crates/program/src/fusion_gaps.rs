@@ -235,11 +235,11 @@ impl Value<'_> {
             return ("several readers", detail, true);
         }
         if holds_product(module, self.hlo) && holds_product(module, hlo) {
-            return ("two matrix products", "each is a kernel of its own".to_owned(), true);
+            return ("two matrix products", "each is a separate kernel".to_owned(), true);
         }
         let (made, read) = (elements(&self.hlo.shape), elements(&hlo.shape));
         if reduces(module, self.hlo) && made < read {
-            return ("reduction first", "all of it must be there before it is spread".to_owned(), true);
+            return ("reduction first", "all of it must be ready before it is broadcast".to_owned(), true);
         }
         let outputs = (first_array(&self.hlo.shape), first_array(&hlo.shape));
         if self.shape.element_count() != outputs.1.and_then(Shape::element_count) {

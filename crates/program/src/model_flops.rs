@@ -91,7 +91,7 @@ impl ModelConfig {
         };
         if !missing.is_empty() {
             return Err(Error::Usage(format!(
-                "the model's configuration lacks {}; expected the keys of a Hugging Face config.json",
+                "the model's configuration has no {}; expected the keys of a Hugging Face config.json",
                 missing.join(", ")
             )));
         }

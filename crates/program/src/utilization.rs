@@ -19,7 +19,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "utilization",
     label: "Utilization",
     group: MenuGroup::Work,
-    question: "How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters and inside of kernels?",
+    question: "How busy were the units of the chip (matrix, vector, scalar, memory, links), by its hardware counters and inside kernels?",
     params: &[],
     needs: &[
         "hardware counters of a TPU v6e or v7x (stat counter_value), or lines _counters_ of kernels, which the profiler records only on request",
@@ -81,7 +81,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             share(
                 "share",
                 "Busy",
-                "Achieved over peak; unknown where the cycles were not counted.",
+                "Achieved as a share of peak; unknown if the cycles were not counted.",
                 gauge.share()
             ),
             float(
@@ -95,15 +95,10 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
                 "peak",
                 "Peak",
                 Unit::Ratio,
-                "The most there could have been in the cycles that were counted, in `measure`, summed over samples.",
+                "The maximum possible in the counted cycles, in `measure`, summed over samples.",
                 Some(gauge.peak).filter(|p| *p > 0.0)
             ),
-            text(
-                "measure",
-                "In",
-                "cycles, instructions, bytes, or bytes of a whole (percent).",
-                gauge.measure
-            ),
+            text("measure", "In", "cycles, instructions, bytes, or bytes as a percentage.", gauge.measure),
             count("samples", "Samples", "Samples that counted this unit.", gauge.samples),
         ];
         rows.push(row);
@@ -189,15 +184,10 @@ fn missing(profile: &Profile, selection: &Selection<'_>, has_units: bool, notes:
     let tpus: Vec<_> = selection.devices.iter().filter(|d| d.kind == DeviceKind::Tpu).collect();
     let counted = tpus.iter().any(|d| counters::any(profile, d.plane));
     let (message, fix) = if tpus.is_empty() {
-        ("no TPU is in scope, and only TPUs' counters are understood".to_owned(), "")
+        ("no TPU is in scope, and only the counters of TPUs are supported".to_owned(), "")
     } else if counted {
         let types = selection.device_type();
-        (
-            format!(
-                "hardware counters were recorded, but not of a chip whose counters are understood ({types})"
-            ),
-            "",
-        )
+        (format!("hardware counters were recorded, but this chip's counters are not supported ({types})"), "")
     } else {
         (
             "no hardware counters were recorded".to_owned(),
@@ -213,9 +203,9 @@ fn missing(profile: &Profile, selection: &Selection<'_>, has_units: bool, notes:
         Severity::Warning,
         message,
         if has_units {
-            "how busy the units were outside of kernels is unknown; the table of kernels is the compiler's schedule laid over measured time"
+            "how busy the units were outside kernels is unknown; the table of kernels maps the compiler's schedule to measured time"
         } else {
-            "how busy the units were is unknown; `roofline` shows FLOPs and bytes against their peaks, by the compiler's counts"
+            "how busy the units were is unknown; `roofline` compares FLOPs and bytes with their peaks, by the compiler's counts"
         },
         fix,
     );
@@ -231,7 +221,7 @@ fn values(gauges: &[Gauge<'_>], samples: usize) -> Vec<Value> {
                 share(gauges, name),
                 Unit::Share,
                 Status::Derived,
-                "Achieved over peak of this unit, both summed over cores, samples and devices.",
+                "Achieved divided by peak of this unit, both summed over cores, samples and devices.",
             )
         })
         .collect();

@@ -4,24 +4,24 @@ use haloscope_hlo::Module;
 use haloscope_time::fix::Fix;
 
 static NOTHING: Fix = Fix {
-    jax: "call `jax.jit` once, outside of the loop, and keep what it gives: a lambda or an inner function that is created again is a new function to its cache; jax_explain_cache_misses says so",
-    tensorflow: "make the `tf.function` once, outside of the loop, and keep it: one that is created again is traced and compiled again",
-    pytorch: "compile once, outside of the loop, and keep what that gives: a function that is created again is new to the cache",
-    any: "compile once, outside of the loop, and keep what that gives: a function that is created again is new to the cache",
+    jax: "call `jax.jit` once, outside the loop, and keep the result: a lambda or an inner function that is created again is a new function to its cache; jax_explain_cache_misses reports this",
+    tensorflow: "create the `tf.function` once, outside the loop, and keep it: one that is created again is traced and compiled again",
+    pytorch: "compile once, outside the loop, and keep the result: a function that is created again is new to the cache",
+    any: "compile once, outside the loop, and keep the result: a function that is created again is new to the cache",
 };
 
 static COMPUTATION: Fix = Fix {
-    jax: "pass what changes as an argument and not as a constant: a Python number in `static_argnums` or in a closure compiles a program for each of its values; jax_explain_cache_misses says which",
-    tensorflow: "pass what changes as a tensor: a `tf.function` is traced and compiled again for each value of a Python number",
-    pytorch: "pass what changes as a tensor: a Python number is a constant of the graph, which is compiled again for each of its values",
-    any: "pass what changes as an argument and not as a constant: a number of the host's language compiles a program for each of its values",
+    jax: "pass changing values as arguments, not as constants: a Python number in `static_argnums` or in a closure compiles a program for each of its values; jax_explain_cache_misses says which",
+    tensorflow: "pass changing values as tensors: a `tf.function` is traced and compiled again for each value of a Python number",
+    pytorch: "pass changing values as tensors: a Python number is a constant of the graph, which is compiled again for each of its values",
+    any: "pass changing values as arguments, not as constants: a number of the host's language compiles a program for each of its values",
 };
 
 static SHAPES: Fix = Fix {
-    jax: "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask what was padded",
-    tensorflow: "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch (`drop_remainder`), and mask what was padded",
-    pytorch: "give the graph inputs of one shape: pad the batch to one size or to a few buckets, drop the last partial batch (`drop_last`), and mask what was padded",
-    any: "give the program arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask what was padded",
+    jax: "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask the padding",
+    tensorflow: "give the function arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch (`drop_remainder`), and mask the padding",
+    pytorch: "give the graph inputs of one shape: pad the batch to one size or to a few buckets, drop the last partial batch (`drop_last`), and mask the padding",
+    any: "give the program arguments of one shape: pad the batch to one size or to a few buckets, drop the last partial batch, and mask the padding",
 };
 
 static COUNT: Fix = Fix::jax_or(
@@ -143,7 +143,7 @@ mod tests {
         let jax = |difference: Option<Difference>| {
             Difference::fix(difference.as_ref()).for_framework(WrittenIn::Jax)
         };
-        assert!(jax(Some(Difference::Nothing)).contains("once, outside of the loop"));
+        assert!(jax(Some(Difference::Nothing)).contains("once, outside the loop"));
         let shapes = Difference::Shapes(vec![(3, vec!["f32[8]".into(), "f32[9]".into()])]);
         assert!(jax(Some(shapes)).contains("one shape"));
         assert!(jax(Some(Difference::Computation)).contains("as an argument"));

@@ -156,12 +156,9 @@ pub static MARK_STEPS: Fix = Fix {
 
 /// How a step becomes one program.
 pub static ONE_PROGRAM: Fix = Fix {
-    jax: "put the whole step into one function under `jax.jit`: gradients, the update, the metrics; code outside of it runs op \
-          by op",
-    tensorflow: "put the whole step into one `tf.function(jit_compile=True)`: gradients, the update, the metrics; code outside \
-                 of it runs op by op",
-    pytorch: "compile the whole step as one graph (`torch_xla.compile`, or `torch.compile(backend=\"openxla\")`), and read no \
-              value of a tensor within it",
+    jax: "put the whole step into one function under `jax.jit`: gradients, the update, the metrics; code outside it runs op by op",
+    tensorflow: "put the whole step into one `tf.function(jit_compile=True)`: gradients, the update, the metrics; code outside it runs op by op",
+    pytorch: "compile the whole step as one graph (`torch_xla.compile`, or `torch.compile(backend=\"openxla\")`), and do not read tensor values inside it",
     any: "compile the whole step as one program (`jax.jit`, `torch.compile`, `tf.function(jit_compile=True)`): gradients, the \
           update, the metrics",
 };
@@ -169,20 +166,17 @@ pub static ONE_PROGRAM: Fix = Fix {
 /// How kernels of programs that XLA did not compile are read.
 pub static NAME_KERNELS: Fix = Fix {
     jax: "kernels in command buffers (CUDA graphs) lose their names: capture with --xla_gpu_enable_command_buffer=",
-    tensorflow: "XLA compiles what `tf.function(jit_compile=True)` marks, and nothing else has HLO ops; `ops --by framework-op` \
-                 has the kernels by TensorFlow's op",
+    tensorflow: "XLA compiles only what `tf.function(jit_compile=True)` marks, and only that has HLO ops; `ops --by framework-op` groups kernels by TensorFlow op",
     pytorch: "kernels in command buffers (CUDA graphs) lose their names: capture with --xla_gpu_enable_command_buffer=",
-    any: "kernels in command buffers (CUDA graphs) lose their names: where XLA compiled them, capture with \
-          --xla_gpu_enable_command_buffer=",
+    any: "kernels in command buffers (CUDA graphs) lose their names: if XLA compiled them, capture with --xla_gpu_enable_command_buffer=",
 };
 
 /// How a profile comes to hold the programs.
 pub static KEEP_PROGRAMS: Fix = Fix {
-    jax: "capture with `enable_hlo_proto` left on, and start the profiler before the programs first run",
-    tensorflow: "XLA compiles what `tf.function(jit_compile=True)` marks, and nothing else has HLO: capture such a function \
-                 from its first call on",
+    jax: "keep `enable_hlo_proto` on when you capture, and start the profiler before the programs first run",
+    tensorflow: "XLA compiles only what `tf.function(jit_compile=True)` marks, and only that has HLO: capture such a function from its first call on",
     pytorch: "start the profiler before the graphs first run",
-    any: "capture a program that XLA compiled, with `enable_hlo_proto` left on, and start the profiler before it first runs",
+    any: "capture a program that XLA compiled with `enable_hlo_proto` on, and start the profiler before it first runs",
 };
 
 /// What to do where a device waits between programs.

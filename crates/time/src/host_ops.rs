@@ -77,13 +77,13 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
             duration(
                 "self_ps",
                 "Self time",
-                "Time in which it was the innermost event of its thread, summed over threads: time less that of events inside. Of two that cross, the later has the time of both.",
+                "Time in which it was the innermost event of its thread, summed over threads: its time minus that of events inside. If two overlap partly, the shared time counts for the later one.",
                 sum.self_ps
             ),
             share(
                 "self_share",
                 "Share",
-                "Self time over that of all events.",
+                "Share of the self time of all events.",
                 (all > 0).then(|| sum.self_ps as f64 / all as f64)
             ),
             count("occurrences", "Count", "Events.", sum.occurrences),

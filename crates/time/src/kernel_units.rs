@@ -45,7 +45,7 @@ impl KernelUnit {
                 share(
                     "used",
                     "Used",
-                    "Mean use while it was sampled, weighted by time: the compiler's schedule laid over measured time.",
+                    "Mean use while it was sampled, weighted by time: the compiler's schedule mapped to measured time.",
                     unit.used
                 ),
                 duration(
@@ -58,7 +58,7 @@ impl KernelUnit {
                 count(
                     "malformed",
                     "Malformed",
-                    "Samples that cannot be and do not count: without length, or longer than all together.",
+                    "Impossible samples, which do not count: without length, or longer than all together.",
                     unit.malformed
                 ),
             ]

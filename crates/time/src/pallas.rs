@@ -67,7 +67,7 @@ impl Pallas {
             Bound::Exact => "derived: exact; bytes are a bound".to_owned(),
             Bound::AtMost => format!("derived: at most, and at least {least} an execution"),
             Bound::AtLeast => "derived: at least".to_owned(),
-            Bound::Stated => "stated by the profiler, if at all: the module does not say".to_owned(),
+            Bound::Stated => "stated by the profiler, or unknown: the module does not say".to_owned(),
         };
         if reasons.is_empty() { bound } else { format!("{bound} ({})", reasons.join("; ")) }
     }

@@ -81,7 +81,7 @@ pub fn in_scope<'p>(profile: &'p Profile, scope: &Scope) -> Result<Vec<Program<'
     Err(Error::Nothing(match first_fault {
         Some(fault) => format!("no HLO module can be read ({fault})"),
         None if profile.modules.is_empty() => {
-            format!("the profile holds no HLO module: {}", fix::KEEP_PROGRAMS.for_run(profile))
+            format!("the profile has no HLO module: {}", fix::KEEP_PROGRAMS.for_run(profile))
         }
         None => "no HLO module in this scope; `haloscope hlo modules` lists those of the run".to_owned(),
     }))
@@ -130,7 +130,7 @@ fn at_stage<'p>(profile: &'p Profile, name: &str, stage: &str) -> Result<Program
     let Some(entry) = profile.stages.iter().find(is_meant) else {
         let known = labels(profile.stages.iter().map(label));
         let known =
-            if known.is_empty() { "none: the run is no dump of a compiler".to_owned() } else { known };
+            if known.is_empty() { "none: the run is not a dump of a compiler".to_owned() } else { known };
         return Err(Error::Usage(format!("no module `{name}@{stage}`; there are: {known}")));
     };
     let decoded = entry.decode(profile);

@@ -44,9 +44,9 @@ fn same_names(profile: &Profile, notes: &mut Notes) {
         notes.add(
             "same_device_names",
             Severity::Info,
-            format!("devices of one name are numbered in the order of the file: {}", names.join(", ")),
-            "which process or rank each belongs to is not known; communication between them is not matched by their ids",
-            "one file a process, or one process for all devices of a host",
+            format!("devices with the same name are numbered in the order of the file: {}", names.join(", ")),
+            "which process or rank each belongs to is not known, so communication between them is not matched by their ids",
+            "write one file per process, or use one process for all devices of a host",
         );
     }
 }
@@ -88,7 +88,7 @@ fn peaks(selection: &Selection<'_>) -> Vec<PeakUsed> {
 /// Remarks on files that were damaged, or whose profiler reported trouble.
 fn damage(profile: &Profile, notes: &mut Notes) {
     for reason in &profile.left_out {
-        let cost = "the host's devices are in none of the numbers";
+        let cost = "the host's devices are not in any of the numbers";
         notes.add(
             "unreadable_file",
             Severity::Error,
@@ -105,7 +105,7 @@ fn damage(profile: &Profile, notes: &mut Notes) {
         });
         let cut = source.cut.as_ref().map(|why| {
             let size = units::bytes(source.bytes().len() as f64);
-            format!("it could be unpacked only as far as {size} go ({why})")
+            format!("only the first {size} could be unpacked ({why})")
         });
         if cut.is_some() || malformed.is_some() {
             let what = cut.into_iter().chain(malformed).collect::<Vec<_>>().join("; ");
@@ -113,7 +113,7 @@ fn damage(profile: &Profile, notes: &mut Notes) {
                 "damaged_file",
                 Severity::Error,
                 format!("{file}: {what}"),
-                "what stands behind a damaged place in the same plane or line is not counted",
+                "data after a damaged place in the same plane or line is not counted",
                 "copy the file again, or capture again if the profiler was stopped while it wrote",
             );
         }
@@ -122,10 +122,10 @@ fn damage(profile: &Profile, notes: &mut Notes) {
                 "trailing_bytes",
                 Severity::Warning,
                 format!(
-                    "{file}: {} bytes behind the end of what was packed belong to nothing",
+                    "{file}: {} extra bytes follow the end of the compressed data",
                     source.trailing_bytes
                 ),
-                "they are in none of the numbers; if they were a part of the profile, so is that",
+                "they are not in any of the numbers; if they were a part of the profile, that part is missing",
                 "fetch the file again, if another copy is shorter or longer",
             );
         }

@@ -31,8 +31,7 @@ pub fn no_ops(profile: &Profile, selection: &Selection<'_>) -> Error {
         "the GPU planes have no kernels. Expected streams with events: check that the profiler could use CUPTI or \
          rocprofiler (driver permissions), and that the program ran while it was captured"
     } else if profile.modules.is_empty() {
-        "the profile has no device plane, and no host event names an HLO op (stat hlo_op). A TensorFlow program on CPU \
-         without XLA has none; `inspect` shows what there is, `ops --on host` the host's events"
+        "the profile has no device plane, and no host event names an HLO op (stat hlo_op). A TensorFlow program on CPU without XLA has none; `inspect` shows what the profile has, `ops --on host` the host's events"
     } else {
         "the profile has no device plane, and no host event names an HLO op: capture with host_tracer_level 2 or more"
     };
@@ -72,7 +71,7 @@ pub fn peaks(selection: &Selection<'_>, notes: &mut Notes) {
             "missing_peaks",
             if device.kind == DeviceKind::Cpu { Severity::Info } else { Severity::Warning },
             format!("{missing} known for {}", device.type_name),
-            "shares of peak, ridge point and bound are unknown where they need it",
+            "shares of peak, ridge point and bound are unknown if they need it",
             fix,
         );
     }
@@ -101,7 +100,7 @@ pub fn count_flops(profile: &Profile, selection: &Selection<'_>) -> &'static str
     if selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu) {
         OF_TPU.for_run(profile)
     } else {
-        "no profiler counts what a library's kernel computes: state the FLOPs of the model with `compute mfu`"
+        "profilers do not count what a library's kernel computes: state the FLOPs of the model with `compute mfu`"
     }
 }
 
@@ -117,8 +116,8 @@ fn counted_kernels(ops: &[Op<'_>], notes: &mut Notes) {
         notes.add(
             "kernel_flops_derived",
             Severity::Info,
-            format!("FLOPs of {other} Pallas kernels are counted from their modules; the profile states others, or none"),
-            "rates and shares of peak are of what the kernels compute; `kernels` has what is stated beside it",
+            format!("FLOPs of {other} Pallas kernels are counted from their modules; the profile states different ones, or none"),
+            "rates and shares of peak use what the kernels compute; `kernels` also has what is stated",
             "",
         );
     }
@@ -133,7 +132,7 @@ fn counted_kernels(ops: &[Op<'_>], notes: &mut Notes) {
                 op.meta.name,
                 kernel.words()
             ),
-            "their rates and shares of peak, and sums that they are in, are bounds too; `kernels` says which",
+            "their rates, their shares of peak and sums that contain them are bounds too; `kernels` says which",
             "",
         );
     }
@@ -156,7 +155,7 @@ fn uncounted_flops(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>],
             calls.len(),
             units::share(share)
         ),
-        "FLOP rates, intensity and MFU are too low by what these kernels compute",
+        "FLOP rates, intensity and MFU are too low, because what these kernels compute is missing",
         count_flops(profile, selection),
     );
 }
@@ -198,14 +197,13 @@ fn refused_rates(profile: &Profile, selection: &Selection<'_>, ops: &[Op<'_>], n
         "rates_refused",
         Severity::Warning,
         format!(
-            "ops with more FLOP/s than the processor can do: {}, most of them {} at {}; at most {} (estimated)",
+            "ops with more FLOP/s than the CPU can do: {}, most of them {} at {}; at most {} (estimated)",
             over.len(),
             worst.meta.name,
             units::flop_rate(*rate),
             units::flop_rate(most),
         ),
-        "their events end before their work does and nothing says when it did: their time is too short and their rates \
-         are not shown",
+        "their events end before their work, and the profile does not say when the work ended: their time is too short and their rates are not shown",
         Fix::jax_or(
             "capture with JAX 0.10 or later, whose profiler says when each op was done",
             "capture with a newer XLA, whose profiler says when each op was done (`end:` events)",
@@ -256,7 +254,7 @@ fn counts(profile: &Profile, notes: &mut Notes) {
             "exactly_one_million_events",
             Severity::Warning,
             format!("line {} of {} has exactly {TRUNCATED_AT} events", line.name, plane.name),
-            "the writer probably stopped there: what came later is missing",
+            "the profiler probably stopped there: later events are missing",
             "capture for a shorter time, or with a lower host_tracer_level or python_tracer_level",
         );
     }
@@ -319,7 +317,7 @@ pub fn pieces(file: &str, pieces: &Pieces, notes: &mut Notes) {
                 "{file}: {} chunks or records could not be read, {} records were: {why}",
                 pieces.lost, pieces.records
             ),
-            "what they hold is in none of the numbers",
+            "what they hold is not in any of the numbers",
             "copy the file again, or capture again if the profiler was stopped while it wrote",
         );
     }
@@ -344,10 +342,9 @@ pub fn trace_json(file: &str, trace: &TraceJson, notes: &mut Notes) {
     notes.add(
         "trace_json",
         Severity::Warning,
-        format!("{file} is a trace in JSON, not a profile: {} events{also}{clock}", trace.events),
+        format!("{file} is a JSON trace, not a profile: {} events{also}{clock}", trace.events),
         format!(
-            "it has no HLO, no facts about devices (so no peaks) and no capture times; times are as fine as their \
-             microseconds are written, and numbers were read from texts{flops}"
+            "it has no HLO, no facts about devices (so no peaks) and no capture times; times are only as precise as the microseconds in the file, and numbers were read from text{flops}"
         ),
         "pass the .xplane.pb file of the same capture",
     );
@@ -356,7 +353,7 @@ pub fn trace_json(file: &str, trace: &TraceJson, notes: &mut Notes) {
             "trace_json_limit",
             Severity::Warning,
             format!("{file} has {} events, and exporters stop at {TRUNCATED_AT}", trace.events),
-            "the shortest or the last ones are probably missing: times, counts and idle time are wrong by them",
+            "the shortest or the last ones are probably missing, so times, counts and idle time are wrong",
             "pass the .xplane.pb file of the same capture, which has all",
         );
     }
@@ -365,7 +362,7 @@ pub fn trace_json(file: &str, trace: &TraceJson, notes: &mut Notes) {
             "trace_json_cut",
             Severity::Error,
             format!("{file} was not read to its end: {why}"),
-            "what stands behind is in none of the numbers",
+            "the rest is not in any of the numbers",
             "fetch the file again",
         );
     }
@@ -409,7 +406,7 @@ pub fn steps(profile: &Profile, steps: &Steps, notes: &mut Notes) {
             "no_step_markers",
             Severity::Info,
             format!("no step markers; steps are {}", steps.source.explain()),
-            "if a step of yours launches that program several times, steps are counted too small",
+            "if one of your steps launches that program several times, the steps found here are too short",
             fix::MARK_STEPS.for_run(profile),
         );
     }
@@ -419,7 +416,7 @@ pub fn steps(profile: &Profile, steps: &Steps, notes: &mut Notes) {
             "steps_cut_at_the_edges",
             Severity::Info,
             format!("{edge} steps at the edges of the capture may have been cut"),
-            "they are listed and left out of the statistics, as XProf does",
+            "they are listed but left out of the statistics, as in XProf",
             "",
         );
     }
@@ -444,7 +441,7 @@ pub fn not_used(what: &str, notes: &mut Notes) {
     notes.add(
         "scope_not_used",
         Severity::Warning,
-        format!("this analysis does not look at {what} of the scope"),
+        format!("this analysis ignores {what} of the scope"),
         "the answer covers all of them",
         "",
     );

@@ -9,8 +9,7 @@ use haloscope_report::Error;
 use haloscope_report::scope::Scope;
 
 /// Why a compiled program has no answer to a question about time.
-pub(crate) const NO_EVENTS: &str = "this is a compiled program, not a profile: it says what would run, and nothing of when it ran or for \
-                         how long; capture a profile while it runs";
+pub(crate) const NO_EVENTS: &str = "this is a compiled program, not a profile: it does not say when or for how long it ran; capture a profile while it runs";
 
 /// A run as a question is about it: with the scope that was asked for, and what it selects, resolved once.
 #[derive(Debug)]

@@ -113,10 +113,10 @@ impl StepSource {
             Self::DeviceLine => "step markers on the devices' Steps lines".into(),
             Self::HostMarkers => "step markers on the host (events with step_num)".into(),
             Self::Caused => {
-                "step markers on the host (events with step_num), each until the work that it launched is done".into()
+                "step markers on the host (events with step_num), each until its work is done".into()
             }
             Self::Launches(module) => {
-                format!("inferred: every launch of {module} begins a step, which lasts until the next")
+                format!("inferred: every launch of {module} begins a step, which lasts until the next one")
             }
             Self::None => "no step markers, and no program was launched twice".into(),
         }

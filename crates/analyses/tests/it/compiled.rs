@@ -156,7 +156,7 @@ fn no_program_is_given_what_was_compiled_for_others() {
     let found = report.findings.iter().find(|finding| finding.id == "recompilation").unwrap();
     assert!(found.ceiling.contains("do not say for which program"), "{}", found.ceiling);
     assert!(
-        found.recommendation.contains("once, outside of the loop"),
+        found.recommendation.contains("once, outside the loop"),
         "what differs decides: {}",
         found.recommendation
     );

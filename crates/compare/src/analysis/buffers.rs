@@ -55,7 +55,7 @@ pub(super) fn buffers(matches: &Matches<'_>, limit: usize) -> Option<Table> {
             text(
                 "value",
                 "Value",
-                "The instruction that makes it, and where in its tuple.",
+                "The instruction that makes it, and its place in the tuple.",
                 is.or_else(|| was.clone())
             ),
             text("was", "Was", "The same in the baseline.", was),
@@ -70,7 +70,7 @@ pub(super) fn buffers(matches: &Matches<'_>, limit: usize) -> Option<Table> {
             bytes(
                 "delta_bytes",
                 "Delta",
-                "Experiment less baseline. Values take turns in memory: the deltas do not add up to that of the peak.",
+                "Experiment minus baseline. Values take turns in memory, so the deltas do not add up to the delta of the peak.",
                 delta
             ),
             text(

@@ -90,13 +90,13 @@ pub(super) fn copies(
             prose(
                 "purpose",
                 "Purpose",
-                "What it is there for, as the graph says; a guess says so.",
+                "Its purpose, from the graph; a guess is marked as one.",
                 row.purpose
             ),
             duration(
                 "delta_ps",
                 "Delta",
-                "Its time in a step, of an asynchronous one with its end; negative for what is gone. Unknown where it was not seen to run.",
+                "Its time in a step, including the end of an asynchronous one; negative if it is gone. Unknown if it was not seen to run.",
                 row.time_ps.map(|ps| if row.is_new { ps } else { -ps })
             ),
             bytes(
@@ -108,7 +108,7 @@ pub(super) fn copies(
             count(
                 "executions",
                 "Executions",
-                "In one run of the program, where the trip counts are known.",
+                "In one run of the program, if the trip counts are known.",
                 row.executions
             ),
             text(
@@ -121,7 +121,7 @@ pub(super) fn copies(
         ];
         table.push(row);
     }
-    is_known.then(|| Table::of("copies", "Copies, relayouts and collectives that one run has", table))
+    is_known.then(|| Table::of("copies", "Copies, relayouts and collectives that only one run has", table))
 }
 
 fn is_start(opcode: Opcode) -> bool {

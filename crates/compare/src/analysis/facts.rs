@@ -12,7 +12,7 @@ pub(crate) fn table(facts: &[Fact]) -> Table {
             text(
                 "baseline",
                 "Baseline",
-                "That of the baseline; unknown where its profile does not tell.",
+                "That of the baseline; unknown if its profile does not say.",
                 fact.baseline.as_deref()
             ),
             text("experiment", "Experiment", "That of the experiment.", fact.experiment.as_deref()),
@@ -20,14 +20,14 @@ pub(crate) fn table(facts: &[Fact]) -> Table {
             flag(
                 "breaks",
                 "Breaks",
-                "Whether the runs did not do the same work because of it: another chip, number of devices, mesh, type of products, shapes.",
+                "Whether it means that the runs did different work: another chip, number of devices, mesh, type of products, shapes.",
                 fact.breaks()
             ),
             text("fact", "Id", "A stable name of the fact.", fact.id.as_str()),
         ];
         rows.push(row);
     }
-    Table::of("facts", "What both runs are", rows)
+    Table::of("facts", "Facts about both runs", rows)
 }
 
 /// A finding for each fact that makes the runs incomparable, and one for versions and options that differ.
@@ -59,7 +59,7 @@ fn breaks(fact: &Fact, anyway: bool) -> Finding {
         ceiling: String::new(),
         speedup: None,
         recommendation: if anyway {
-            "read times a step as times of different work".to_owned()
+            "the step times are times of different work".to_owned()
         } else if fact.id == "step_source" {
             "mark the same steps in both programs (`jax.profiler.StepTraceAnnotation`) and profile them again; `--force` compares these anyway".to_owned()
         } else {
@@ -99,8 +99,8 @@ fn also_differ(others: &[&Fact]) -> Finding {
         evidence: list.join("; "),
         ceiling: String::new(),
         speedup: None,
-        recommendation: "change one thing at a time, so that a difference of time has one cause".to_owned(),
-        falsifier: "the step takes as long with only these changed".to_owned(),
+        recommendation: "change one thing at a time, so that a difference in time has one cause".to_owned(),
+        falsifier: "the step takes just as long with only these changed".to_owned(),
         status: Status::Measured,
         links: vec![Link::to("compare").table("facts")],
         ..Finding::default()

@@ -64,11 +64,11 @@ fn step(side: &Side<'_, '_>) -> Finding {
         severity,
         claim: values::words(said),
         evidence: evidence.join("; "),
-        ceiling: speedup.map(|s| format!("{s:.3}x, if the step were as it was")).unwrap_or_default(),
+        ceiling: speedup.map(|s| format!("{s:.3}x, if the step were as fast as before")).unwrap_or_default(),
         speedup,
         recommendation: match said.verdict {
             Verdict::Slower => {
-                "the table `waterfall` says of what kind the difference is, `ops` which ops it is in".into()
+                "the table `waterfall` shows the kinds of difference, `ops` shows which ops differ".into()
             }
             Verdict::Undecided => match said.steps_to_decide {
                 Some(steps) => {
@@ -80,11 +80,11 @@ fn step(side: &Side<'_, '_>) -> Finding {
         },
         falsifier: match said.verdict {
             Verdict::Slower | Verdict::Faster => {
-                "a second capture of each run, on the same machines, that differs as much from the first"
+                "a second capture of each run, on the same machines, differs just as much from the first"
                     .into()
             }
             Verdict::Unchanged => {
-                "captures of more steps whose interval is narrower and lies beyond the margin".into()
+                "captures of more steps have a narrower interval that lies beyond the margin".into()
             }
             _ => String::new(),
         },
@@ -134,9 +134,9 @@ pub(super) fn of_op(side: &Side<'_, '_>, change: &Change) -> Finding {
         speedup,
         recommendation: recommendation(change).into(),
         falsifier: if change.group.is_in_both() {
-            "more steps of each run whose interval of this op's difference holds 0".into()
+            "with more steps of each run, the interval of this op's difference contains 0".into()
         } else {
-            "the op is in the other run too, under another name, with other operands: `hlo diff` of both programs".into()
+            "the op is in the other run too, under another name or with other operands: see `hlo diff` of both programs".into()
         },
         status: status(side),
         links: links(change, name),
@@ -170,7 +170,7 @@ fn evidence(side: &Side<'_, '_>, change: &Change) -> String {
         parts.push(format!("of it {}", kinds.join(", ")));
     }
     if change.group.is_in_both() && !effects.knows_work && effects.efficiency_ps != 0 {
-        parts.push("its work was not counted, so more work would look like lower efficiency".into());
+        parts.push("its work was not counted, so more work looks like lower efficiency".into());
     }
     if let Some(was) =
         side.was(change).filter(|was| *was != side.name(change) && change.became != Became::Regrouped)
@@ -187,7 +187,7 @@ fn recommendation(change: &Change) -> &'static str {
     let effects = change.effects;
     match change.became {
         Became::New => {
-            "find what brought it in: `hlo diff` of both programs shows its operands and users; `source` its line"
+            "find out where it comes from: `hlo diff` of both programs shows its operands and users, `source` its line"
         }
         Became::Gone | Became::Faster => "",
         _ if effects.delta_ps < 0 => "",
@@ -195,7 +195,7 @@ fn recommendation(change: &Change) -> &'static str {
             "it has more to do: look at its shapes and operands in `hlo diff`"
         }
         _ if effects.count_ps > effects.efficiency_ps => {
-            "it runs more often: look at the loop around it, and at what else calls it"
+            "it runs more often: look at the loop around it and at its other callers"
         }
         _ => {
             "the same work takes longer: look at its layout, fusion and tiling in `hlo diff`, and at `roofline`"

@@ -51,17 +51,17 @@ impl Memory {
                 text(
                     "what",
                     "What",
-                    "The peak, then what it is for, by the rules of `memory attribute`.",
+                    "The peak, then what it is used for, by the rules of `memory attribute`.",
                     what
                 ),
                 bytes(
                     "baseline_bytes",
                     "Baseline",
-                    "HBM of the program at its peak in the baseline, as its compiler planned it.",
+                    "HBM of the program at its peak in the baseline, as planned by the compiler.",
                     a
                 ),
                 bytes("experiment_bytes", "Experiment", "The same in the experiment.", b),
-                bytes("delta_bytes", "Delta", "Experiment less baseline.", delta),
+                bytes("delta_bytes", "Delta", "Experiment minus baseline.", delta),
                 share(
                     "delta_share",
                     "Of the peak",
@@ -71,7 +71,7 @@ impl Memory {
             ];
             table.push(row);
         }
-        Table::of("memory", "HBM at the peak, by what it is for", table)
+        Table::of("memory", "HBM at the peak, by use", table)
     }
 
     fn share(&self, bytes: i64) -> Option<f64> {
@@ -102,8 +102,8 @@ impl Memory {
                 units::share(share)
             ),
             evidence: evidence.join("; "),
-            recommendation: "the table `buffers` lists the values that grew or are new; `memory diagnose` says what would make room".into(),
-            falsifier: "allocator events of both runs whose peaks do not differ: `memory profile`".into(),
+            recommendation: "the table `buffers` lists the values that grew or are new; `memory diagnose` says what would save memory".into(),
+            falsifier: "the allocator events of both runs have the same peak: `memory profile`".into(),
             status: Status::Derived,
             links: vec![
                 Link::to("compare").table("buffers"),

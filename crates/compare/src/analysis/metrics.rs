@@ -98,17 +98,17 @@ pub(crate) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'stat
     let sign = delta(own, other).number().map_or(0.0, f64::signum);
     let place = |id: &str| a.iter().position(|metric| metric.id == id);
     match own.judge {
-        Judge::Nothing => (Outcome::Unknown, "one measurement a run: nothing tells its noise"),
+        Judge::Nothing => (Outcome::Unknown, "one measurement per run, so its noise is unknown"),
         Judge::Same | Judge::Exact | Judge::Name if is_same(own, other) => (Outcome::Unchanged, ""),
         Judge::Name => (
             Outcome::Unknown,
-            "names change with every compilation, and ops that take nearly as long change places: `ops` says which op is which",
+            "names change with every compilation, and ops with nearly equal times change places: `ops` says which op is which",
         ),
         Judge::Same => (Outcome::Changed, ""),
         Judge::Exact if sign < 0.0 => (Outcome::Better, ""),
         Judge::Exact => (Outcome::Worse, ""),
         Judge::SamplesOf(id) if !place(id).is_some_and(|at| is_same(&a[at], &b[at])) => {
-            (Outcome::Unknown, "it is not called the same in both runs: `ops` says which op is which")
+            (Outcome::Unknown, "its name differs between the runs: `ops` says which op is which")
         }
         Judge::Samples | Judge::SamplesOf(_) => {
             let step = find(a, STEP_TIME).and_then(|step| step.value.number()).unwrap_or(0.0);
@@ -129,9 +129,10 @@ pub(crate) fn outcome(a: &[Metric], b: &[Metric], at: usize) -> (Outcome, &'stat
             let Some(like) = place(id) else { return (Outcome::Unknown, "") };
             let same_way = delta(&a[like], &b[like]).number().map_or(0.0, f64::signum) == sign;
             match outcome(a, b, like) {
-                (Outcome::Better | Outcome::Worse, _) if !same_way => {
-                    (Outcome::Unknown, "it changes the other way than what it is taken from: read both")
-                }
+                (Outcome::Better | Outcome::Worse, _) if !same_way => (
+                    Outcome::Unknown,
+                    "it changes in the opposite direction to the value that it is derived from: read both",
+                ),
                 outcome => outcome,
             }
         }
@@ -171,21 +172,21 @@ pub(crate) fn table(baseline: &[Metric], experiment: &[Metric], are_comparable: 
         let (verdict, note) =
             if are_comparable { outcome(baseline, experiment, at) } else { (Outcome::Unknown, "") };
         let row = row![
-            text("metric", "Metric", "What is measured; its id stands in `id`.", a.label),
-            text("unit", "Unit", "Unit of the numbers; nothing where they are words.", a.unit.word()),
+            text("metric", "Metric", "What is measured; `id` has its id.", a.label),
+            text("unit", "Unit", "Unit of the numbers; empty for words.", a.unit.word()),
             quantity("baseline", "Baseline", "That of the baseline.", a.value.clone()),
             quantity("experiment", "Experiment", "That of the experiment.", b.value.clone()),
-            change("delta", "Delta", "Experiment less baseline; of shares in points.", delta.clone()),
+            change("delta", "Delta", "Experiment minus baseline; for shares, in points.", delta.clone()),
             text(
                 "verdict",
                 "Verdict",
-                "better or worse, beyond noise; unchanged: shown to be the same; undecided: neither is shown; changed for words and work; unknown where nothing tells, or where the runs are not comparable.",
+                "better or worse, beyond noise; unchanged: shown to be the same; undecided: neither is shown; changed for words and work; unknown if there is no evidence, or if the runs are not comparable.",
                 are_comparable.then(|| verdict.word())
             ),
             share(
                 "delta_share",
                 "Delta share",
-                "Delta over the baseline; not of shares.",
+                "Delta divided by the baseline; not for shares.",
                 delta.number().zip(base).map(|(delta, base)| delta / base)
             ),
             text("id", "Id", "A stable name of the metric.", a.id),
@@ -198,7 +199,7 @@ pub(crate) fn table(baseline: &[Metric], experiment: &[Metric], are_comparable: 
             prose(
                 "note",
                 "Note",
-                "Why nothing tells, where that is not plain.",
+                "Why it is unknown or undecided, if that is not obvious.",
                 Some(note).filter(|note| !note.is_empty())
             ),
         ];

@@ -42,7 +42,7 @@ const PICK: Param = Param {
 };
 
 const MOST: Param = Param {
-    doc: "how many ops and names to list, those that differ most first; 0 lists all",
+    doc: "how many ops and names to list, largest differences first; 0 lists all",
     default: "100",
     ..LIMIT
 };
@@ -57,7 +57,7 @@ const RENAMED: Param = Param {
 /// Within how much the step time is the same.
 pub(crate) const MARGIN: Param = Param {
     id: "margin",
-    doc: "a difference shown to be within this share of a step counts as the same; one shown neither within nor beyond it is undecided",
+    doc: "a difference shown to be within this share of a step counts as the same; if it is shown neither within nor beyond, it is undecided",
     kind: ParamKind::Text,
     default: "1%",
 };
@@ -84,7 +84,7 @@ pub static ANALYSIS: Analysis = Analysis {
     params: &[ANYWAY, MARGIN, PICK, MOST, RENAMED],
     needs: &[
         "several steps in each run: their spread says what is noise",
-        "HLO, to know an op again that is called otherwise now",
+        "HLO, to recognise an op whose name has changed",
     ],
     reads: &[Input::Profile],
     example: "compare logs/before logs/after",

@@ -10,7 +10,7 @@ use haloscope_time::account::Class;
 const DELTA_SHARE: Column = Column::share(
     "delta_share",
     "Of it",
-    "The delta over the baseline; unknown where the baseline has none of it.",
+    "The delta divided by the baseline; unknown if the baseline has none of it.",
 );
 const EXPERIMENT: Column = Column::duration("experiment_ps", "Experiment", "The same in the experiment.");
 const LOW: Column = Column::duration("low_ps", "Low", "Lower end of the delta's 95% interval.");
@@ -38,7 +38,7 @@ pub(super) fn names(side: &Side<'_, '_>, rows: usize) -> Table {
             duration(
                 "delta_ps",
                 "Delta",
-                "Time in a step of the experiment less that of the baseline.",
+                "Time in a step of the experiment minus that of the baseline.",
                 time.delta_ps()
             ),
             column(DELTA_SHARE, time.delta_share()),
@@ -84,11 +84,11 @@ pub(super) fn classes(side: &Side<'_, '_>) -> Table {
     let row = |(name, samples): (&str, [Vec<f64>; 2])| {
         let time = Time::of(&samples);
         row![
-            text("class", "Class", "What the time of a step goes to.", name),
+            text("class", "Class", "What takes the time of a step.", name),
             duration(
                 "delta_ps",
                 "Delta",
-                "Time in a step of the experiment less that of the baseline; they add up to the step's.",
+                "Time in a step of the experiment minus that of the baseline; the rows add up to the step's.",
                 time.delta_ps()
             ),
             column(DELTA_SHARE, time.delta_share()),
@@ -103,7 +103,7 @@ pub(super) fn classes(side: &Side<'_, '_>) -> Table {
             column(HIGH, time.test.map(|test| test.high)),
         ]
     };
-    Table::of("classes", "By what a step's time goes to", rows.into_iter().map(row))
+    Table::of("classes", "By use of a step's time", rows.into_iter().map(row))
 }
 
 /// The time of something in a step of both runs.

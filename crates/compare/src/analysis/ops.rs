@@ -18,7 +18,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
         at.iter().filter_map(|at| run.ops.get(*at)).map(|op| op.executions).reduce(f64::max)
     };
     row![
-        text("op", "Op", "Its name in the experiment; in the baseline where it is gone.", side.name(change)),
+        text("op", "Op", "Its name in the experiment; in the baseline if it is gone.", side.name(change)),
         text(
             "change",
             "Change",
@@ -28,7 +28,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
         duration(
             "delta_ps",
             "Delta",
-            "Time in a step of the experiment less that of the baseline, mean over steps and devices.",
+            "Time in a step of the experiment minus that of the baseline, mean over steps and devices.",
             change.effects.delta_ps
         ),
         duration(
@@ -47,7 +47,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
             "p",
             "p",
             Unit::Ratio,
-            "The chance of such a difference without a cause (Welch's test, over the steps in which it ran), corrected for the number of ops (Holm); unknown with fewer than three such steps in a run.",
+            "The chance of such a difference by noise alone (Welch's test, over the steps in which it ran), corrected for the number of ops (Holm); unknown with fewer than three such steps in a run.",
             change.p
         ),
         text("was", "Was", "Its name in the baseline.", side.was(change)),
@@ -81,7 +81,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
         duration(
             "efficiency_ps",
             "Efficiency",
-            "Part that is left: more or less time for the same work.",
+            "The rest: more or less time for the same work.",
             effect(change.effects.efficiency_ps)
         ),
         float(
@@ -100,7 +100,7 @@ fn row(side: &Side<'_, '_>, change: &Change) -> Row<impl Columns + use<>> {
         ),
         text(
             "how",
-            "Known by",
+            "Matched by",
             "How it was matched: structure (the programs were aligned), form (what it does to which shapes), name.",
             change.how.map(|how| how.word())
         ),

@@ -28,20 +28,20 @@ pub(super) fn programs(matches: &Matches<'_>) -> Table {
             text(
                 "program",
                 "Program",
-                "Its name in the experiment; in the baseline, where only that has it.",
+                "Its name in the experiment; in the baseline, if only that has it.",
                 is.clone().or_else(|| was.clone()).unwrap_or_else(|| "no program".to_owned())
             ),
             text("was", "Was", "Its name in the baseline.", was),
             text(
                 "how",
-                "Known by",
-                "name; content (another name, the same computation); time (the longest left, and most instructions are alike).",
+                "Matched by",
+                "name; content (another name, the same computation); time (the longest programs left, with mostly the same instructions).",
                 pair.how.map(|how| how.word())
             ),
             flag(
                 "same",
                 "Same",
-                "Whether both compute the same, whatever their instructions are called; unknown without HLO.",
+                "Whether both compute the same, whatever the names of their instructions; unknown without HLO.",
                 same
             ),
             duration(
@@ -51,7 +51,7 @@ pub(super) fn programs(matches: &Matches<'_>) -> Table {
                 time(a)
             ),
             duration("experiment_ps", "Experiment", "The same in the experiment.", time(b)),
-            duration("delta_ps", "Delta", "Experiment less baseline.", delta),
+            duration("delta_ps", "Delta", "Experiment minus baseline.", delta),
             count(
                 "baseline_instructions",
                 "Instructions before",

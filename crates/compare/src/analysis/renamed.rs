@@ -21,7 +21,7 @@ pub(super) fn renamed(side: &Side<'_, '_>) -> Table {
                 text("was", "Was", "The op's name in the baseline.", a.meta.name.as_ref()),
                 text("is", "Is", "Its name in the experiment.", b.meta.name.as_ref()),
                 duration("baseline_ps", "Baseline", "Its time in a step of the baseline.", a.mean_ps()),
-                text("how", "Known by", "How it was matched.", pair.how.word()),
+                text("how", "Matched by", "How it was matched.", pair.how.word()),
             ];
             rows.push(row);
         }
@@ -52,5 +52,5 @@ pub(super) fn regrouped(side: &Side<'_, '_>) -> Table {
             rows.push(row);
         }
     }
-    Table::of("regrouped", "Ops that were cut differently", rows)
+    Table::of("regrouped", "Ops that were split or merged", rows)
 }

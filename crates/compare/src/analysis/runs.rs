@@ -16,14 +16,14 @@ pub(super) fn runs<'r>(
             duration(
                 "step_delta_ps",
                 "Delta",
-                "Its mean step time less the baseline's.",
+                "Its mean step time minus the baseline's.",
                 said.delta_ps.round() as i64
             ),
-            share("step_delta_share", "Of a step", "The same over the baseline's.", said.delta_share),
+            share("step_delta_share", "Of a step", "The same divided by the baseline's.", said.delta_share),
             text(
                 "verdict_by",
                 "By",
-                "What a change rests on: mean, usual steps, a few steps, from a step on.",
+                "The evidence for a change: mean, usual steps, a few steps, from a step on.",
                 Some(values::by(said)).filter(|by| !by.is_empty())
             ),
             duration(
@@ -38,7 +38,7 @@ pub(super) fn runs<'r>(
             count(
                 "steps_to_decide",
                 "Would decide",
-                "Steps of each run that would decide, where it is undecided.",
+                "Steps of each run that would decide it, if undecided.",
                 said.steps_to_decide
             ),
         ];
@@ -59,7 +59,7 @@ pub(super) fn steps(runs: [&RunSamples<'_>; 2], labels: [&str; 2]) -> Table {
                 text(
                     "class",
                     "Class",
-                    "steady, warm-up or outlier: as `steps` has it.",
+                    "steady, warm-up or outlier, as in `steps`.",
                     Some(step.class.word()).filter(|_| counted)
                 ),
                 duration("time_ps", "Time", "The slowest device's time.", step.time_ps),

@@ -40,7 +40,7 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
             Some(said.why.as_str()),
             Unit::None,
             status,
-            "What the verdict rests on.",
+            "The evidence for the verdict.",
         ),
     ];
     values.extend(of_difference(said, status));
@@ -57,7 +57,7 @@ pub(super) fn of_step(a: &RunSamples<'_>, b: &RunSamples<'_>, said: &StepVerdict
             "baseline_step_ps",
             "Step time, baseline",
             Some(a.mean_ps()),
-            "Mean over the counted steps, as `overview` has it.",
+            "Mean over the counted steps, as in `overview`.",
         ),
         time("experiment_step_ps", "Step time, experiment", Some(b.mean_ps()), "The same of the experiment."),
     ]);
@@ -78,13 +78,13 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             Some(said.delta_ps.round() as i64),
             Unit::Ps,
             status,
-            "Mean step time of the experiment less that of the baseline, to the picosecond: the sum of the waterfall.",
+            "Mean step time of the experiment minus that of the baseline, to the picosecond: the sum of the waterfall.",
         ),
         share(
             "step_delta_share",
             "Step time, relative difference",
             said.delta_share,
-            "Over the baseline's mean step time.",
+            "Divided by the baseline's mean step time.",
         ),
         time(
             "step_delta_low_ps",
@@ -102,7 +102,7 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             "step_delta_p",
             "p, Welch",
             said.test.map(|t| t.p),
-            "The chance of a difference as large in step times of one distribution, by Welch's t test; neighbouring steps that are alike count for less.",
+            "The chance of such a large difference between step times of one distribution, by Welch's t test; similar neighbouring steps count for less.",
         ),
         Value::new(
             "verdict_by",
@@ -110,7 +110,7 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             Some(by(said)).filter(|by| !by.is_empty()),
             Unit::None,
             status,
-            "What a change rests on: the mean, the usual steps (their shift), a few slow steps, a level from some step on.",
+            "The evidence for a change: the mean, the usual steps (their shift), a few slow steps, a level from some step on.",
         ),
         time(
             "usual_delta_ps",
@@ -134,13 +134,13 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             "margin_share",
             "Margin",
             Some(said.margin),
-            "The step time is the same where the difference is shown to be within this share of a step.",
+            "The step time is the same if the difference is shown to be within this share of a step.",
         ),
         time(
             "same_low_ps",
             "Margin's interval, low",
             said.same_ps.map(|(low, _)| low),
-            "Low end of the interval that must lie within the margin to be the same: 90%, of mean and usual steps the farther end.",
+            "Low end of the interval that must lie within the margin to be the same: 90%, the farther of mean and usual steps.",
         ),
         time("same_high_ps", "Margin's interval, high", said.same_ps.map(|(_, high)| high), "Its high end."),
         Value::new(
@@ -149,26 +149,26 @@ pub(crate) fn of_difference(said: &StepVerdict, status: Status) -> Vec<Value> {
             said.steps_to_decide,
             Unit::Count,
             Status::Estimated,
-            "Of each run, did they go on as they are; unknown where it is decided, or no number of steps would.",
+            "For each run, if steps continue as they are; unknown if it is already decided, or if no number of steps would decide.",
         ),
         ratio("step_delta_rank_p", "p, ranks", said.rank_p, "The same by the rank test of Mann and Whitney."),
         time(
             "noise_floor_ps",
             "Noise floor",
             said.noise_floor_ps,
-            "The smallest difference of the step time that would have been told from noise here.",
+            "The smallest difference in step time that could be distinguished from noise here.",
         ),
         share(
             "noise_floor_share",
             "Noise floor, share",
             said.noise_floor_share,
-            "Over the baseline's mean step time.",
+            "Divided by the baseline's mean step time.",
         ),
         count(
             "baseline_steps",
             "Steps, baseline",
             said.baseline_steps,
-            "Steps that count: those at the edges of the capture do not.",
+            "Steps that count; steps at the edges of the capture do not.",
         ),
         count("experiment_steps", "Steps, experiment", said.experiment_steps, "The same of the experiment."),
     ]
@@ -220,7 +220,7 @@ pub(super) fn of_ops(side: &Side<'_, '_>) -> Vec<Value> {
             matched,
             Unit::Share,
             Status::Derived,
-            "Share of the baseline's op time that is in ops which the experiment has too.",
+            "Share of the baseline's op time in ops that the experiment also has.",
         ),
         count(
             "ops_changed",
@@ -232,15 +232,15 @@ pub(super) fn of_ops(side: &Side<'_, '_>) -> Vec<Value> {
         count("ops_gone", "Ops gone", side.count(&[Became::Gone]), "Ops that only the baseline has."),
         count(
             "ops_regrouped",
-            "Ops cut differently",
+            "Ops split or merged",
             side.count(&[Became::Regrouped]),
-            "One that became several, or several that became one: each such group once.",
+            "One op that became several, or several that became one; each such group counts once.",
         ),
         count(
             "ops_renamed",
             "Ops renamed",
             renamed::count(side),
-            "Ops of both runs that are called otherwise; nothing else about them.",
+            "Ops of both runs whose name differs and nothing else.",
         ),
     ]
 }

@@ -31,7 +31,7 @@ pub(super) fn table(side: &Side<'_, '_>) -> Table {
             text(
                 "kind",
                 "Kind",
-                "new: ops that only the experiment has; gone: only the baseline; count: executions; work: more or less to do in one; efficiency: time for the same work; idle: time without ops; devices: the slowest less the mean; rest: clocks, modules out of scope, rounding.",
+                "new: ops that only the experiment has; gone: only the baseline; count: executions; work: more or less work in one; efficiency: time for the same work; idle: time without ops; devices: the slowest minus the mean; rest: clocks, modules out of scope, rounding.",
                 part.word()
             ),
             duration(
@@ -43,16 +43,16 @@ pub(super) fn table(side: &Side<'_, '_>) -> Table {
             share(
                 "share",
                 "Of a step",
-                "The same over the baseline's mean step time.",
+                "The same divided by the baseline's mean step time.",
                 side.share(bar.delta_ps as f64)
             ),
             count(
                 "ops",
                 "Ops",
-                "Ops that take part; unknown where it is no op's time.",
+                "Ops that take part; unknown if it is not the time of ops.",
                 Some(bar.groups).filter(|_| of_ops)
             ),
-            prose("largest", "Largest", "The largest parts of it.", Cell::words(&named)),
+            prose("largest", "Largest", "Its largest parts.", Cell::words(&named)),
         ];
         table.push(row);
     }

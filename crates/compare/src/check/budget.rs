@@ -86,14 +86,14 @@ pub(super) struct Budgets {
 pub(super) fn parse(text: &str, confidence: Option<f64>, allow_unknown: bool) -> Result<Budgets, Error> {
     let file: Table = toml::from_str(text).map_err(|why| {
         let line = why.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        bad(&format!("no TOML, line {line}: {}", why.message()))
+        bad(&format!("not valid TOML, line {line}: {}", why.message()))
     })?;
     let mut defaults = Defaults { confidence, allow_unknown };
     let mut budgets = Budgets::default();
     for (key, value) in &file {
         if !value.is_table() && !defaults.take(key, value)? {
             return Err(bad(&format!(
-                "`{key}` at the top; there may stand confidence, allow_unknown, and a table for each metric"
+                "`{key}` at the top level; allowed there are confidence, allow_unknown, and a table for each metric"
             )));
         }
     }
@@ -111,7 +111,7 @@ pub(super) fn parse(text: &str, confidence: Option<f64>, allow_unknown: bool) ->
         }
     }
     if budgets.all.is_empty() {
-        return Err(bad("no metric; write for instance [step_time] and below it max = \"85ms\""));
+        return Err(bad("no metric; write for example [step_time] and below it max = \"85ms\""));
     }
     budgets.allow_unknown = defaults.allow_unknown;
     Ok(budgets)
@@ -130,7 +130,7 @@ impl Defaults {
             ("confidence", value) => self.confidence = Some(confidence(value)?),
             ("allow_unknown", Value::Boolean(allowed)) => self.allow_unknown = *allowed,
             ("allow_unknown", other) => {
-                return Err(bad(&format!("allow_unknown is true or false, found {}", shown(other))));
+                return Err(bad(&format!("allow_unknown must be true or false, found {}", shown(other))));
             }
             _ => return Ok(false),
         }
@@ -187,9 +187,9 @@ fn confidence(value: &Value) -> Result<f64, Error> {
         Value::String(text) => quantity::percent(text),
         _ => None,
     };
-    number
-        .filter(|c| *c > 0.0 && *c < 1.0)
-        .ok_or_else(|| bad(&format!("confidence lies between 0 and 1, such as 0.95; found {}", shown(value))))
+    number.filter(|c| *c > 0.0 && *c < 1.0).ok_or_else(|| {
+        bad(&format!("confidence must be between 0 and 1, such as 0.95; found {}", shown(value)))
+    })
 }
 
 /// A value as a message shows it.
@@ -204,7 +204,7 @@ fn shown(value: &Value) -> String {
 }
 
 fn bad(why: &str) -> Error {
-    Error::Usage(format!("the file of budgets: {why}"))
+    Error::Usage(format!("the budget file: {why}"))
 }
 
 impl Budget {

@@ -80,12 +80,12 @@ pub(super) fn table(claims: &[(Judged, Held)]) -> Table {
                 held.what.as_str()
             ),
             text("verdict", "Verdict", "`pass`, `fail`, or `unknown`.", judged.outcome.word()),
-            text("metric", "Metric", "The metric that it is about.", metric.id.as_str()),
-            text("unit", "Unit", "Unit of the numbers of the row.", metric.unit.word()),
+            text("metric", "Metric", "The metric of the claim.", metric.id.as_str()),
+            text("unit", "Unit", "Unit of the numbers in the row.", metric.unit.word()),
             quantity(
                 "limit",
                 "Limit",
-                "The number claimed; of a floor, the least that is possible.",
+                "The number claimed; for a floor, the least that is possible.",
                 number(held.limit)
             ),
             quantity(
@@ -97,7 +97,7 @@ pub(super) fn table(claims: &[(Judged, Held)]) -> Table {
             quantity(
                 "low",
                 "Low",
-                "Lower end of the interval that holds the value with 95% (--confidence); unknown where a run has one number.",
+                "Lower end of the interval that contains the value with 95% (--confidence); unknown if a run has only one number.",
                 number(held.interval.map(|i| i.low))
             ),
             quantity("high", "High", "Upper end.", number(held.interval.map(|i| i.high))),
@@ -161,7 +161,7 @@ impl Claim<'_> {
             let holds = match self.operator {
                 Operator::Is => same,
                 Operator::IsNot => !same,
-                _ => return Err(usage(format!("{} is in words: it takes == and !=", now.id))),
+                _ => return Err(usage(format!("{} is text: use == or !=", now.id))),
             };
             return Ok(held.judged(Outcome::Pass.when(holds), format!("it is {found}"), terms));
         }
@@ -228,7 +228,7 @@ fn stated(now: &Reading, floor_ps: f64, terms: &Terms) -> (Judged, Held) {
         Some(value) if value < floor_ps => (
             Outcome::Fail,
             format!(
-                "impossible: {} is below the floor of {floor}. Either the work was not done, or not this was timed",
+                "impossible: {} is below the floor of {floor}. Either the work was not done, or something else was timed",
                 words(value, Unit::Ps)
             ),
         ),

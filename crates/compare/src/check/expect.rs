@@ -33,7 +33,7 @@ pub(super) fn pattern(option: &str, text: &str) -> Result<Regex, Error> {
     RegexBuilder::new(text)
         .size_limit(LARGEST)
         .build()
-        .map_err(|why| Error::Usage(format!("--{option} `{text}` is no regular expression: {why}")))
+        .map_err(|why| Error::Usage(format!("--{option} `{text}` is not a regular expression: {why}")))
 }
 
 /// The table of expectations.
@@ -46,13 +46,13 @@ pub(super) fn table(expected: &[(Judged, Found)]) -> Table {
             count(
                 "compiled",
                 "Compiled",
-                "Instructions of the compiled modules that match; unknown where the profile holds none.",
+                "Instructions of the compiled modules that match; unknown if the profile has no modules.",
                 found.compiled
             ),
             count(
                 "ran",
                 "Ran",
-                "Different ops that ran and match, or hold an instruction that does.",
+                "Different ops that ran and match, or contain a matching instruction.",
                 has_ops.then_some(found.ran)
             ),
             count(
@@ -70,13 +70,13 @@ pub(super) fn table(expected: &[(Judged, Found)]) -> Table {
             text(
                 "found",
                 "First",
-                "The first that was found: by time, else in the module's order.",
+                "The first match: by time, else in the module's order.",
                 found.first.clone()
             ),
-            prose("why", "Why", "What decided; where nothing matches, what comes near.", judged.why.as_str()),
+            prose("why", "Why", "What decided; if nothing matches, what is similar.", judged.why.as_str()),
         ]
     };
-    Table::of("expected", "What was predicted to be in the program", expected.iter().map(row))
+    Table::of("expected", "What was expected in the program", expected.iter().map(row))
 }
 
 /// What a run holds for a pattern.
@@ -143,16 +143,12 @@ pub(super) fn judge(
 fn verdict(found: &Found, has_ops: bool, near: impl Fn() -> Vec<String>) -> (Outcome, String) {
     let misses = || {
         let near = near();
-        if near.is_empty() {
-            "nothing comes near".to_owned()
-        } else {
-            format!("near it: {}", near.join(", "))
-        }
+        if near.is_empty() { "nothing similar".to_owned() } else { format!("similar: {}", near.join(", ")) }
     };
     match (found.compiled, found.ran) {
         (Some(0), 0) => (Outcome::Fail, format!("it is not in the compiled module; {}", misses())),
         (None, 0) => {
-            (Outcome::Fail, format!("no op that ran matches, and the profile holds no module; {}", misses()))
+            (Outcome::Fail, format!("no op that ran matches, and the profile has no module; {}", misses()))
         }
         (Some(_), 0) if !has_ops => {
             (Outcome::Unknown, "it was compiled; whether it ran is unknown: this run has no ops".into())

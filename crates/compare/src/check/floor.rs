@@ -51,22 +51,22 @@ impl Floor {
         };
         if !self.is_beaten() {
             return format!(
-                "{time} for work that takes {least} at {peak}: {} of peak",
+                "{time} for work that takes at least {least} at {peak}: {} of peak",
                 words(self.least_ps / self.time_ps.max(1.0), Unit::Share)
             );
         }
         let reason = match (self.limit, self.is_stated) {
             (Limit::Flops, true) => {
-                "most likely the work is over-counted: its author stated the FLOPs, and the kernel may skip part of them (masked blocks)"
+                "the work is probably over-counted: its author stated the FLOPs, and the kernel may skip part of them (masked blocks)"
             }
             (Limit::Flops, false) => {
-                "the compiler counted the FLOPs: either the peak is that of another type, or not all of it was timed"
+                "the compiler counted the FLOPs: either the peak is for another type, or not all of the work was timed"
             }
             (Limit::HbmBytes, _) => {
-                "most likely the bytes are over-counted: what a nearer memory holds is not read from HBM again"
+                "the bytes are probably over-counted: values in a nearer memory are not read from HBM again"
             }
         };
-        format!("impossible as counted: {time} for {counted} that take {least} at {peak}; {reason}")
+        format!("impossible as counted: {time} for {counted} that take at least {least} at {peak}; {reason}")
     }
 }
 

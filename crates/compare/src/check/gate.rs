@@ -113,14 +113,14 @@ impl Against {
         let why = match outcome {
             Outcome::Fail => few(slower.iter().map(|finding| finding.claim.as_str()).collect()),
             Outcome::Unknown => format!(
-                "Undecided: more than 0.5% of a step is neither shown nor ruled out of {}",
+                "Undecided: a loss of more than 0.5% of a step is neither shown nor ruled out for {}",
                 few(undecided.iter().map(String::as_str).collect())
             ),
             Outcome::Pass => "no op takes longer by more than 0.5% of a step, beyond chance".to_owned(),
         };
         let asked = "none slower".to_owned();
         let judged = Judged {
-            what: "ops none slower than in the baseline".to_owned(),
+            what: "no op slower than in the baseline".to_owned(),
             outcome,
             may_be_unknown: allow_unknown,
             against_baseline: true,
@@ -162,12 +162,12 @@ impl Against {
             Some(values::words(&self.said)),
             Unit::None,
             status,
-            "The same as a sentence: changed and by how much, the same, or undecided and what would decide.",
+            "The same as a sentence: changed and by how much, the same, or undecided and what would decide it.",
         ));
         all.extend(values::of_difference(&self.said, status));
         let count =
             |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Derived, doc);
-        all.push(count("baseline_runs", "Runs, baseline", self.runs, "Runs that stand for the baseline."));
+        all.push(count("baseline_runs", "Runs, baseline", self.runs, "Runs that form the baseline."));
         all.push(count(
             "ops_slower",
             "Ops slower",
@@ -200,7 +200,7 @@ impl Against {
         }
         if self.runs > 1 {
             let differ = if self.runs_differ {
-                "and what they differ by counts"
+                "and their difference counts"
             } else {
                 "that differ no more than their steps"
             };
@@ -264,7 +264,7 @@ impl Against {
             let more = words(told, Unit::Ps);
             return (
                 Outcome::Fail,
-                format!("{}, and what shows it adds {more}, more than {most}", values::words(said)),
+                format!("{}, and a change that is shown adds {more}, more than {most}", values::words(said)),
             );
         }
         let high = said

@@ -36,18 +36,18 @@ pub(super) fn table(budgets: &[(Judged, Numbers)]) -> Table {
                 "The metric's id: see `metrics`, or a value of another analysis, `analysis.value`.",
                 n.metric.as_str()
             ),
-            text("asked", "Asked", "What was asked of it.", n.asked.as_str()),
+            text("asked", "Asked", "The limit that was given.", n.asked.as_str()),
             text(
                 "verdict",
                 "Verdict",
-                "`pass`, `fail`, or `unknown`, which keeps the gate shut unless the budget allows it.",
+                "`pass`, `fail`, or `unknown`, which fails the gate unless the budget allows it.",
                 judged.outcome.word()
             ),
-            text("unit", "Unit", "Unit of the numbers of the row.", n.unit.word()),
+            text("unit", "Unit", "Unit of the numbers in the row.", n.unit.word()),
             quantity(
                 "limit",
                 "Limit",
-                "The limit as a number; of one that is relative to the baseline, that of this baseline.",
+                "The limit as a number; if it is relative, computed from this baseline.",
                 cell(n.limit, n.unit)
             ),
             quantity("baseline", "Baseline", "The baseline's value.", cell(n.baseline, n.unit)),
@@ -55,7 +55,7 @@ pub(super) fn table(budgets: &[(Judged, Numbers)]) -> Table {
             quantity(
                 "low",
                 "Low",
-                "Lower end of the interval that holds the value with the confidence asked for, else with 95%; unknown where a run has one number.",
+                "Lower end of the interval that contains the value with the requested confidence, or 95%; unknown if a run has only one number.",
                 cell(n.interval.map(|i| i.low), n.unit)
             ),
             quantity("high", "High", "Upper end.", cell(n.interval.map(|i| i.high), n.unit)),
@@ -82,18 +82,18 @@ pub(super) fn judge(
     let asked = format!("{} {}", budget.kind.key(), budget.limit);
     if let Some(text) = &now.text {
         let why = format!(
-            "it is `{text}`, not a number: budgets are for numbers, --claim '{}=={text}' for words",
+            "it is `{text}`, not a number: budgets are for numbers; for text use --claim '{}=={text}'",
             now.id
         );
-        return Err(Error::Usage(format!("the file of budgets: [{}]: {why}", now.id)));
+        return Err(Error::Usage(format!("the budget file: [{}]: {why}", now.id)));
     }
     let (outcome, limit, interval, why) = match (now.value, budget.kind.is_relative(), before) {
         (None, ..) => (Outcome::Unknown, None, None, format!("unknown: {}", now.about)),
         (Some(_), true, None) => {
-            (Outcome::Unknown, None, None, "there is no baseline to hold it against: give --baseline".into())
+            (Outcome::Unknown, None, None, "there is no baseline to compare with: give --baseline".into())
         }
         (Some(_), true, Some(Before { reading: Reading { value: None, about, .. }, .. })) => {
-            (Outcome::Unknown, None, None, format!("unknown of the baseline: {about}"))
+            (Outcome::Unknown, None, None, format!("unknown for the baseline: {about}"))
         }
         (Some(value), true, Some(before @ Before { reading: Reading { value: Some(old), .. }, .. })) => {
             relative(budget, &now, value, before, *old)?
@@ -252,12 +252,12 @@ impl Bound {
         let sure = words(confidence, Unit::Share);
         match (interval, &now.spread) {
             (None, Spread::Once) => {
-                (by_value, format!("{said}; a run has one such number, so that no confidence applies"))
+                (by_value, format!("{said}; a run has only one such number, so no confidence applies"))
             }
             (None, _) => (
                 Outcome::Unknown,
                 format!(
-                    "{said}, but too few samples tell how sure that is: capture more steps, or leave confidence out"
+                    "{said}, but there are too few samples to know how sure that is: capture more steps, or leave confidence out"
                 ),
             ),
             (Some(Interval { low, high }), _) => {
@@ -268,7 +268,7 @@ impl Bound {
                     _ => (
                         Outcome::Unknown,
                         format!(
-                            "{said}, but it may lie anywhere from {within}, which is on both sides: more steps would tell"
+                            "{said}, but it may be anywhere from {within}, on both sides of the limit: capture more steps"
                         ),
                     ),
                 }

@@ -28,19 +28,19 @@ const METRICS: &[Metric] = &[
     Metric {
         id: "kernel_hot_bundles",
         unit: Unit::Count,
-        about: "bundles of the body of the loop that takes the most; a kernel without a loop has none",
+        about: "bundles of the body of the loop with the most bundles; a kernel without a loop has none",
         of: |_, kernel| Some(kernel.model.hot()?.once.bundles as f64),
     },
     Metric {
         id: "kernel_modelled",
         unit: Unit::Count,
-        about: "bundles times the trips of the loops around them, every branch taken; unknown where trips are",
+        about: "bundles times the trips of the loops around them, with every branch taken; unknown if trips are unknown",
         of: |_, kernel| kernel.model.most(),
     },
     Metric {
         id: "kernel_spills",
         unit: Unit::Count,
-        about: "vectors that the code stores for want of a register",
+        about: "vectors that the code stores because no register was free",
         of: |_, kernel| Some(sum(&kernel.module.utilization.spills)),
     },
     Metric {
@@ -52,13 +52,13 @@ const METRICS: &[Metric] = &[
     Metric {
         id: "kernel_spill_cost",
         unit: Unit::Count,
-        about: "bundles that spills add; a dump with --xla_jf_dump_llo_text=true tells it",
+        about: "bundles that spills add; needs a dump with --xla_jf_dump_llo_text=true",
         of: |profile, kernel| Some(kernel.stages(profile)?.spill_cost()? as f64),
     },
     Metric {
         id: "kernel_vmem",
         unit: Unit::Bytes,
-        about: "vector memory that the kernel has for itself, each allocation once",
+        about: "vector memory of the kernel, each allocation once",
         of: |_, kernel| Some(kernel.module.allocated_bytes(Space::Vmem) as f64),
     },
     Metric {
@@ -118,7 +118,7 @@ fn of_kernels(asked: &Scoped<'_>, id: &str, word: &str, metric: &Metric) -> Read
     let found = haloscope_kernel::named(asked, word);
     if found.is_empty() {
         let why = if haloscope_kernel::carried::any(asked.profile) {
-            format!("no op `{word}` of this run carries its LLO; `kernel list` has those that do")
+            format!("no op `{word}` of this run has its LLO; `kernel list` has those that do")
         } else {
             haloscope_kernel::why_none(asked.profile)
         };
@@ -137,7 +137,7 @@ fn of_kernels(asked: &Scoped<'_>, id: &str, word: &str, metric: &Metric) -> Read
         let mut about = format!("{}: {}", kernel.name, metric.about);
         match kernel.traces() {
             0 => {}
-            traces => about.push_str(&format!("; {traces} of its instructions are there for a trace only")),
+            traces => about.push_str(&format!("; {traces} of its instructions only trace it")),
         }
         each.push(One { value, about });
     }

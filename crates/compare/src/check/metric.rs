@@ -24,12 +24,12 @@ use haloscope_time::{
 
 /// Metrics with a short name, and what each is.
 pub(super) const OWN: &[(&str, &str)] = &[
-    ("step_time", "mean time of the counted steps, that of the slowest device"),
+    ("step_time", "mean time of the counted steps on the slowest device"),
     ("step_time_p50", "their median"),
     ("step_time_p90", "their 90th percentile"),
     (
         "latency",
-        "median time of one execution on the device: of the program that takes most time, or of --kernel",
+        "median time of one execution on the device: of the program that takes the most time, or of --kernel",
     ),
 ];
 
@@ -161,7 +161,7 @@ impl<'a> Source<'a> {
         // Those that take a baseline or other runs answer another question; `check` would never end.
         let found = (self.find)(analysis).filter(|a| !matches!(a.others(), Others::Many | Others::Baseline));
         let Some(analysis) = found else {
-            return Err(unknown_metric(id, &format!("`{analysis}` is no analysis of one run")));
+            return Err(unknown_metric(id, &format!("`{analysis}` is not an analysis of one run")));
         };
         let unknown = |why: String| Reading {
             id: id.to_owned(),
@@ -198,7 +198,7 @@ fn of_metric(metric: &Metric) -> Reading {
 fn of_value(id: &str, value: &Value, seen_in: &'static str) -> Reading {
     let text = value.value.as_text().map(str::to_owned);
     let about = if value.value == Cell::Unknown {
-        format!("the profile does not tell: {}", value.doc)
+        format!("the profile does not say: {}", value.doc)
     } else {
         value.doc.to_owned()
     };

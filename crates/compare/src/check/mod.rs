@@ -54,31 +54,31 @@ const FLOOR: Param = Param {
 };
 const WALL: Param = Param {
     id: "wall",
-    doc: "a benchmark's JSON: its wall times are compared with the device's",
+    doc: "JSON of a benchmark: its wall times are compared with device times",
     kind: ParamKind::Document,
     default: "",
 };
 const EXPECT: Param = Param {
     id: "expect",
-    doc: "a regular expression: a kernel, fusion, custom call or op that matches it must have been compiled and have run",
+    doc: "a regular expression: a matching kernel, fusion, custom call or op must have been compiled and have run",
     kind: ParamKind::Texts,
     default: "",
 };
 const KERNEL: Param = Param {
     id: "kernel",
-    doc: "a regular expression of ops: `latency` and --wall then count their executions, not the whole program's",
+    doc: "a regular expression for ops: `latency` and --wall then use their executions instead of the whole program's",
     kind: ParamKind::Text,
     default: "",
 };
 const TOLERANCE: Param = Param {
     id: "tolerance",
-    doc: "how much slower than the baseline still passes, such as 1%: the whole interval must lie below; a budget with step_time.max_increase replaces it",
+    doc: "how much slower than the baseline still passes, such as 1%: the whole interval must be below it; a budget with step_time.max_increase replaces it",
     kind: ParamKind::Text,
     default: "0%",
 };
 const CONFIDENCE: Param = Param {
     id: "confidence",
-    doc: "confidence for budgets and claims, such as 0.95: the whole interval must keep the limit [default: the value alone decides; 0.95 for steps against a baseline]",
+    doc: "confidence for budgets and claims, such as 0.95: the whole interval must be within the limit [default: the value alone decides; 0.95 for steps against a baseline]",
     kind: ParamKind::Text,
     default: "",
 };
@@ -188,7 +188,7 @@ impl Terms {
         let confidence = number(&CONFIDENCE, Unit::Share)?;
         if let Some(confidence) = confidence.filter(|c| *c <= 0.0 || *c >= 1.0) {
             return Err(Error::Usage(format!(
-                "--confidence lies between 0 and 1, such as 0.95; found {confidence}"
+                "--confidence must be between 0 and 1, such as 0.95; found {confidence}"
             )));
         }
         Ok(Self {
@@ -255,7 +255,7 @@ pub fn run(
                 "wall_unit_guessed",
                 Severity::Info,
                 format!("the benchmark's file does not say the unit of {}", wall.guessed.join(", ")),
-                "they are taken for milliseconds",
+                "they are assumed to be milliseconds",
                 "end their keys in p50_ms, p50_us or p50_ns",
             );
         }

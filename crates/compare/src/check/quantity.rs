@@ -71,7 +71,7 @@ fn expected(unit: Unit) -> &'static str {
         Unit::FlopRate => "a rate, such as 138.8TFLOP/s",
         Unit::ByteRate => "a rate, such as 800GB/s",
         Unit::FlopPerByte => "an intensity, such as 85",
-        Unit::None => "words: this is no number",
+        Unit::None => "text: this is not a number",
     }
 }
 

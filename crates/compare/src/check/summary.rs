@@ -26,7 +26,12 @@ pub(super) fn metrics(source: &Source<'_>) -> Result<Table, Error> {
             text("metric", "Metric", "Its id, as budgets and claims name it.", id),
             text("unit", "Unit", "Unit of the value.", reading.unit.word()),
             quantity("value", "Value", "The run's value.", value),
-            prose("about", "About", "What it was taken over, or why it is unknown.", reading.about.as_str()),
+            prose(
+                "about",
+                "About",
+                "What it is measured over, or why it is unknown.",
+                reading.about.as_str()
+            ),
         ];
         rows.push(row);
     }
@@ -38,7 +43,7 @@ pub(super) fn nothing_asked(notes: &mut Notes) {
     notes.add(
         "nothing_asked",
         Severity::Warning,
-        "nothing was asked of this run",
+        "no check was requested for this run",
         "there is no verdict, and the exit code says nothing",
         "give --baseline, --budget, --claim, --wall or --expect",
     );
@@ -76,9 +81,9 @@ pub(super) fn values(checked: &Checked, gate: Option<Gate>, against: Option<&Aga
             gate.and_then(Gate::holds),
             Unit::None,
             Derived,
-            "Whether all that was asked holds; unknown if nothing was asked or the runs cannot be compared.",
+            "Whether all checks hold; unknown if nothing was asked or the runs cannot be compared.",
         ),
-        number("checks", "Checks", checked.all().count(), "What was asked, each limit counted."),
+        number("checks", "Checks", checked.all().count(), "Number of limits that were checked."),
         number("checks_failed", "Failed", count(Outcome::Fail), "Checks that do not hold."),
         number(
             "checks_unknown",
@@ -113,32 +118,32 @@ fn finding(table: &'static str, one: &Judged) -> Finding {
         (_, false) => (
             "not_shown",
             "give what is missing, or allow it to be unknown: allow_unknown in the budget, or --unknown pass",
-            "another source tells the number",
+            "another source has the number",
         ),
         ("budgets", true) if one.against_baseline => (
             "regressed",
             "`compare BASELINE RUN` says which ops make up the difference",
-            "a second pair of captures does not show it",
+            "a second pair of captures does not show the difference",
         ),
         ("budgets", true) => (
             "over_budget",
-            "`diagnose` says where the time goes; else the budget is no longer right",
-            "another capture keeps it",
+            "`diagnose` says where the time goes; if that is as intended, correct the budget",
+            "another capture keeps the budget",
         ),
         ("claims", true) => (
             "claim_fails",
-            "take the claim back, or show it with another capture",
-            "another capture shows it",
+            "withdraw the claim, or show it with another capture",
+            "another capture supports the claim",
         ),
         ("wall", true) => (
             "impossible",
-            "look for what was not timed: an asynchronous launch without waiting for its result",
+            "find what was not timed: for example an asynchronous launch without waiting for its result",
             "the floor is wrong",
         ),
         ("wall_wins", true) => (
             "win_not_on_the_wall",
-            "look for what the wall clock has beside the device: launches, transfers, work that moved elsewhere",
-            "the benchmark times something else than the profile",
+            "find what the wall time includes besides the device: launches, transfers, work that moved elsewhere",
+            "the benchmark times something different from the profile",
         ),
         _ => (
             "not_as_predicted",
@@ -148,7 +153,7 @@ fn finding(table: &'static str, one: &Judged) -> Finding {
     };
     let ceiling = match one.speedup {
         Some(speedup) => format!("{speedup:.3}x, if the limit were kept"),
-        None => "not a matter of time".into(),
+        None => "this is not about time".into(),
     };
     Finding {
         id,
@@ -180,8 +185,8 @@ fn impossible(floor: &Floor) -> Finding {
             words(floor.least_ps, Unit::Ps)
         ),
         evidence: floor.why(),
-        ceiling: "nothing: this says that a number is wrong".into(),
-        recommendation: "correct the kernel's cost estimate, or base no claim on its FLOPs".into(),
+        ceiling: "nothing: this only says that a number is wrong".into(),
+        recommendation: "correct the kernel's cost estimate, or make no claim based on its FLOPs".into(),
         falsifier: "the device's peak is higher than the one used: see the report's provenance".into(),
         status: Status::Derived,
         links: vec![Link::to("roofline").row("ops", floor.what.clone())],

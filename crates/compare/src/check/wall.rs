@@ -62,16 +62,11 @@ impl Wall {
     pub(super) fn tables(&self) -> [Table; 2] {
         let time = |(judged, time): &(Judged, Time)| {
             row![
-                text(
-                    "what",
-                    "Wall time",
-                    "Where the number stands in the benchmark's file.",
-                    time.path.as_str()
-                ),
+                text("what", "Wall time", "Where the number is in the benchmark's file.", time.path.as_str()),
                 text(
                     "verdict",
                     "Verdict",
-                    "`pass`, `fail` (below --floor), or `unknown` where both cannot belong together.",
+                    "`pass`, `fail` (below --floor), or `unknown` if the two cannot belong together.",
                     judged.outcome.word()
                 ),
                 text(
@@ -84,7 +79,7 @@ impl Wall {
                 duration(
                     "device_ps",
                     "Device",
-                    "Median time of one execution on the device; unknown where no profile of that side was given.",
+                    "Median time of one execution on the device; unknown if no profile of that side was given.",
                     time.device_ps
                 ),
                 share(
@@ -107,14 +102,14 @@ impl Wall {
                 text(
                     "verdict",
                     "Verdict",
-                    "`fail` where the device wins more than 1.5 times what the wall clock wins.",
+                    "`fail` if the device gains more than 1.5 times as much as the wall clock.",
                     judged.outcome.word()
                 ),
                 float(
                     "wall_ratio",
                     "Wall",
                     Unit::Ratio,
-                    "Baseline's wall time over the run's: above 1 the run is faster.",
+                    "Baseline's wall time divided by the run's: above 1, the run is faster.",
                     win.wall_ratio
                 ),
                 float("device_ratio", "Device", Unit::Ratio, "The same of device times.", win.device_ratio),
@@ -123,7 +118,7 @@ impl Wall {
         };
         [
             Table::of("wall", "Device time beside wall time", self.times.iter().map(time)),
-            Table::of("wall_wins", "Whether the win reaches the wall clock", self.wins.iter().map(win)),
+            Table::of("wall_wins", "Whether the gain shows on the wall clock", self.wins.iter().map(win)),
         ]
     }
 }
@@ -140,7 +135,7 @@ pub(super) fn judge(
     allow_unknown: bool,
 ) -> Result<Wall, Error> {
     let bad = |why: String| Error::Usage(format!("the benchmark's file: {why}"));
-    let json: Json = serde_json::from_str(text).map_err(|why| bad(format!("no JSON: {why}")))?;
+    let json: Json = serde_json::from_str(text).map_err(|why| bad(format!("not valid JSON: {why}")))?;
     let mut leaves = Vec::new();
     walk(&json, &mut Vec::new(), false, &mut leaves);
     if leaves.is_empty() {
@@ -175,7 +170,7 @@ pub(super) fn judge(
         } else {
             format!("{} -> {}", before.path, now.path)
         };
-        (judged(format!("win of {what}"), outcome, why), Win { what, wall_ratio, device_ratio })
+        (judged(format!("gain of {what}"), outcome, why), Win { what, wall_ratio, device_ratio })
     };
     let wins = pairs(&leaves).into_iter().map(win).collect();
     let guessed = leaves.iter().filter(|leaf| !leaf.says_unit).map(|leaf| leaf.path.clone()).collect();
@@ -207,11 +202,11 @@ fn side_by_side(
         (Outcome::Pass, format!("both clocks agree within {off}"))
     } else if share < 0.0 {
         let why = format!(
-            "the device took {device}, {off} more than the {wall} on the wall: they are not of one piece of work, or the benchmark did not wait for the result"
+            "the device took {device}, {off} more than the {wall} on the wall clock: they measure different work, or the benchmark did not wait for the result"
         );
         (Outcome::Unknown, why)
     } else {
-        (Outcome::Pass, format!("{off} of the wall time is not the device's: launches, transfers, the host"))
+        (Outcome::Pass, format!("{off} of the wall time is not on the device: launches, transfers, the host"))
     }
 }
 
@@ -219,12 +214,12 @@ fn reaches_the_wall(wall: f64, device: Option<f64>) -> (Outcome, String) {
     let Some(device) = device else {
         return (
             Outcome::Unknown,
-            "the device's times of both sides are needed: give the baseline's profile with --baseline".into(),
+            "device times of both sides are needed: give the baseline's profile with --baseline".into(),
         );
     };
     let both = format!("{device:.2}x on the device, {wall:.2}x on the wall clock");
     if device > UNSEEN * wall {
-        (Outcome::Fail, format!("the win does not reach the wall clock: {both}"))
+        (Outcome::Fail, format!("the gain does not show on the wall clock: {both}"))
     } else {
         (Outcome::Pass, both)
     }

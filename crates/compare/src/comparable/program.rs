@@ -237,7 +237,7 @@ fn only(own: &[Parameter], other: &[Parameter]) -> String {
         words.push(format!("{hidden} more shapes"));
     }
     if words.is_empty() {
-        return format!("{}, none of them only here", arrays(own.len()));
+        return format!("{}, all of them also in the other run", arrays(own.len()));
     }
     format!("{}, only here {}", arrays(own.len()), words.join(", "))
 }
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(only(&a, &b), "3 arrays, only here s32[32,2048] (batch)");
         assert_eq!(only(&b, &a), "3 arrays, only here s32[24,2048] (batch)");
         assert_eq!(keys(&a[..2]), keys(&b[1..]), "the order does not count");
-        assert_eq!(only(&a[..2], &a), "2 arrays, none of them only here");
+        assert_eq!(only(&a[..2], &a), "2 arrays, all of them also in the other run");
         assert_eq!(summary(&a), "3 arrays: 2 x bf16[8,8], s32[32,2048]");
     }
 }

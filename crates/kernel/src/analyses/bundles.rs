@@ -11,9 +11,9 @@ use crate::lines::Lines;
 use crate::subject::{NEEDS, OP, Subject};
 
 const FIRST: Param =
-    Param { id: "first", doc: "the first bundle that has a row", kind: ParamKind::Count, default: "0" };
+    Param { id: "first", doc: "the first bundle to show", kind: ParamKind::Count, default: "0" };
 const COUNT: Param =
-    Param { id: "count", doc: "how many bundles have a row", kind: ParamKind::Count, default: "2000" };
+    Param { id: "count", doc: "how many bundles to show", kind: ParamKind::Count, default: "2000" };
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
@@ -96,13 +96,13 @@ fn line(
         count("vector_load", "Loads", "Of vector loads.", used(UnitIdx::VectorLoad)),
         count("vector_store", "Stores", "Of vector stores.", used(UnitIdx::VectorStore)),
         count("scalar_alu", "SALU", "Of scalar arithmetic.", used(UnitIdx::ScalarAlu)),
-        count("spills", "Spills", "Vectors stored for want of a register.", of(&utilization.spills)),
+        count("spills", "Spills", "Vectors stored because no register was free.", of(&utilization.spills)),
         count("fills", "Fills", "Vectors loaded again.", of(&utilization.fills)),
         text("opcodes", "Instructions", "What it does.", haloscope_report::Cell::words(&words.join(", "))),
         text(
             "source",
             "Source",
-            "Lines that its instructions are of.",
+            "Source lines of its instructions.",
             haloscope_report::Cell::words(&places.join(", "))
         ),
     ]

@@ -15,7 +15,7 @@ use crate::subject::{NEEDS, OP, Subject};
 
 const TO: Param = Param {
     id: "to",
-    doc: "the kernel to compare it with, as --op names one: of the second run, or another of the first [default: the one of the same name]",
+    doc: "the kernel to compare it with, named as for --op: from the second run, or another one of the first [default: the one with the same name]",
     kind: ParamKind::Text,
     default: "",
 };
@@ -41,8 +41,8 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
         notes.add(
             "one_kernel",
             Severity::Info,
-            "there is one run, and no other kernel of it is named",
-            "the kernel is compared with itself",
+            "only one run was given, and no other kernel of it",
+            "the kernel was compared with itself",
             "give a second run or dump, or name another kernel of this one with --to",
         );
     }
@@ -65,7 +65,7 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
             regions.iter().take(ROWS).map(region),
         ),
         Table::of("units", "Units in the hot loop", units(&a, &b)),
-        Table::of("opcodes", "Instructions that there are more or fewer of", opcodes(&a, &b)),
+        Table::of("opcodes", "Instructions with another count", opcodes(&a, &b)),
     ];
     tables.extend(parts);
     Ok(Report { values: values(&a, &b, difference, mosaic), tables, ..Report::default() })
@@ -94,16 +94,16 @@ fn remarks(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, notes: &mut
             "other_chip",
             Severity::Warning,
             "the kernels were compiled for different chips",
-            "units, their capacities and the instructions that there are differ by that alone",
-            "compile both for one chip",
+            "that alone changes the units, their capacities and the instructions",
+            "compile both for the same chip",
         );
     }
     if difference == Difference::KernelAndInstrumentation {
         notes.add(
             "edited_and_traced",
             Severity::Warning,
-            "one of the kernels is traced more than the other, and they differ in other instructions too",
-            "which bundles the edit added, and which the tracing, is unknown",
+            "one of the kernels has more tracing than the other, and they differ in other instructions too",
+            "which bundles come from the edit and which from the tracing is unknown",
             "compile both without `--xla_xprof_enable_custom_call_tracing`",
         );
     }
@@ -126,7 +126,7 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
             "kernel_a",
             "Kernel A",
             Some(&a.name),
-            "The kernel that is compared: the one asked for, else that with the most time or modelled bundles.",
+            "The compared kernel: the one asked for, else the one with the most time or modelled bundles.",
         ),
         words("kernel_b", "Kernel B", Some(&b.name), "The other."),
         Value::new(
@@ -135,7 +135,7 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
             Some(difference.word()),
             Unit::None,
             Status::Derived,
-            "none (of what is compared: instructions by opcode, their bundles, trips, memory, blocks; constants and operands are not); schedule (as many of each opcode, packed otherwise); instrumentation (as many of each opcode but for those that trace: tracing changed it); kernel (other instructions, trips, memory or blocks: the edit or the compiler changed it); kernel and instrumentation.",
+            "none (instructions by opcode, their bundles, trips, memory and blocks are the same; constants and operands are not compared); schedule (the same opcodes, packed differently); instrumentation (only tracing instructions differ: tracing changed it); kernel (other instructions, trips, memory or blocks: the edit or the compiler changed it); kernel and instrumentation.",
         ),
         Value::new(
             "said",
@@ -158,14 +158,9 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
             signed(long_a, long_b),
             Unit::Count,
             Status::Derived,
-            "Bundles of B less those of A.",
+            "Bundles of B minus those of A.",
         ),
-        count(
-            "traces_a",
-            "Traces in A",
-            a.traces(),
-            "Instructions that are there for a trace of its regions only.",
-        ),
+        count("traces_a", "Traces in A", a.traces(), "Instructions that only trace its regions."),
         count("traces_b", "Traces in B", b.traces(), "The same of the other."),
         count(
             "traced_bundles_a",
@@ -183,7 +178,7 @@ fn values(a: &Subject<'_>, b: &Subject<'_>, difference: Difference, mosaic: Opti
             "mosaic",
             "Mosaic",
             mosaic.map(|is_same| if is_same { "same" } else { "changed" }),
-            "Whether grid, blocks, scratch, loops and products are the same; unknown where a run has no HLO of the kernel, and for fusions.",
+            "Whether grid, blocks, scratch, loops and products are the same; unknown if a run has no HLO of the kernel, and for fusions.",
         ),
     ]
 }
@@ -193,7 +188,7 @@ fn sentence(a: &Subject<'_>, b: &Subject<'_>, difference: Difference) -> String 
     let lengths = if long_a == long_b {
         format!("{long_a} bundles, as before")
     } else {
-        format!("{long_a} bundles have become {long_b}")
+        format!("{long_a} bundles became {long_b}")
     };
     match difference {
         Difference::None => {
@@ -202,16 +197,16 @@ fn sentence(a: &Subject<'_>, b: &Subject<'_>, difference: Difference) -> String 
             )
         }
         Difference::Schedule => {
-            format!("As many instructions of each opcode, packed otherwise: {lengths}")
+            format!("The same instructions by opcode, packed differently: {lengths}")
         }
         Difference::Instrumentation => format!(
-            "Tracing changed it: {} tracing instructions instead of {}, and as many as before of every other opcode; {lengths}",
+            "Tracing changed it: {} tracing instructions instead of {}, and the same number of every other opcode; {lengths}",
             b.traces(),
             a.traces()
         ),
         Difference::Kernel => format!("The kernel changed, and tracing did not: {lengths}"),
         Difference::KernelAndInstrumentation => format!(
-            "The kernel changed, and so did tracing ({} instructions instead of {}): {lengths}, and which of the two added them is unknown",
+            "The kernel changed, and so did tracing ({} instructions instead of {}): {lengths}, and which of the two changed them is unknown",
             b.traces(),
             a.traces()
         ),
@@ -238,7 +233,7 @@ fn quantities(a: &Subject<'_>, b: &Subject<'_>, costs: [Option<i64>; 2]) -> Vec<
             row![
                 text("what", "What", "What is compared.", what),
                 text("unit", "Unit", "Unit of the numbers.", unit.word()),
-                quantity("a", "A", "Of the first kernel; unknown where nothing tells.", cell(a, unit)),
+                quantity("a", "A", "Of the first kernel; may be unknown.", cell(a, unit)),
                 quantity("b", "B", "Of the second.", cell(b, unit)),
                 change("delta", "Difference", "B less A.", cell(delta, unit)),
             ]
@@ -306,30 +301,25 @@ fn region(region: &Region) -> Row<impl Columns + use<>> {
         count(
             "bundles_a",
             "A",
-            "Bundles of A of which it is the innermost region; unknown where A does not have it.",
+            "Bundles of A in this region and no inner one; unknown if A does not have it.",
             region.bundles.0
         ),
         count("bundles_b", "B", "The same of B.", region.bundles.1),
         count(
             "bundles_delta",
             "Change",
-            "Bundles of B less those of A.",
+            "Bundles of B minus those of A.",
             signed(region.bundles.1) - signed(region.bundles.0)
         ),
         float(
             "modelled_a",
             "Modelled A",
             Unit::Count,
-            "These times how often they run, every branch taken.",
+            "These, times how often they run, with every branch taken.",
             region.modelled.0
         ),
         float("modelled_b", "Modelled B", Unit::Count, "The same of B.", region.modelled.1),
-        count(
-            "traced_a",
-            "Traced A",
-            "Of the bundles the ones with an instruction that traces.",
-            region.traced.0
-        ),
+        count("traced_a", "Traced A", "Bundles with a tracing instruction.", region.traced.0),
         count("traced_b", "Traced B", "The same of B.", region.traced.1),
     ]
 }
@@ -345,11 +335,11 @@ fn units(a: &Subject<'_>, b: &Subject<'_>) -> Vec<Row<impl Columns + use<>>> {
         .map(|unit| {
             row![
                 text("unit", "Unit", "The unit, by XProf's word.", unit.word()),
-                count("used_a", "Used by A", "How much of it the hot loop's body uses, each bundle once; of a kernel without a loop all of it.", a.used[unit as usize]),
+                count("used_a", "Used by A", "How much of it the hot loop's body uses, each bundle once; for a kernel without a loop, all bundles.", a.used[unit as usize]),
                 count("used_b", "Used by B", "The same of B.", b.used[unit as usize]),
-                share("share_a", "Share of A", "Used over capacity of these bundles.", a.share(unit)),
+                share("share_a", "Share of A", "Use divided by the capacity of these bundles.", a.share(unit)),
                 share("share_b", "Share of B", "The same of B.", b.share(unit)),
-                count("floor_a", "Floor of A", "Bundles that it alone would need for what it does.", a.floor(unit)),
+                count("floor_a", "Floor of A", "Bundles that this unit alone would need for its work.", a.floor(unit)),
                 count("floor_b", "Floor of B", "The same of B.", b.floor(unit)),
             ]
         })
@@ -366,17 +356,12 @@ fn opcodes(a: &Subject<'_>, b: &Subject<'_>) -> Vec<Row<impl Columns + use<>>> {
         .take(ROWS)
         .map(|(opcode, (a, b))| {
             row![
-                text(
-                    "opcode",
-                    "Opcode",
-                    "Its name; of one that is not known its number.",
-                    opcode.name().into_owned()
-                ),
+                text("opcode", "Opcode", "Its name; if unknown, its number.", opcode.name().into_owned()),
                 text("unit", "Unit", "Which unit runs it.", opcode.unit().word()),
                 count("count_a", "A", "Instructions in the code of A.", a),
                 count("count_b", "B", "Instructions in the code of B.", b),
                 count("delta", "Change", "B less A.", signed(b) - signed(a)),
-                flag("traces", "Traces", "Whether it is there for a trace only.", opcode.is_trace()),
+                flag("traces", "Traces", "Whether it only serves tracing.", opcode.is_trace()),
             ]
         })
         .collect()
@@ -401,7 +386,7 @@ fn blocks(sides: &[Parts; 2]) -> (Option<bool>, Option<Table>) {
         row![
             text("part", "Part", "The grid, a block, scratch, a loop or a product.", name.as_str()),
             flag("changed", "Changed", "Whether it differs.", a != b),
-            text("a", "A", "That of A; unknown where it has none.", a),
+            text("a", "A", "That of A; unknown if it has none.", a),
             text("b", "B", "That of B.", b),
         ]
     });

@@ -40,7 +40,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
                 "unreadable_kernel",
                 Severity::Warning,
                 why.to_string(),
-                "it has no row",
+                "it is not listed",
                 "fetch the original file again",
             ),
         }
@@ -54,7 +54,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             Some(all.len()),
             Unit::Count,
             Status::Measured,
-            "Ops that carry their LLO, fusions of XLA among them; of hosts with the same op one.",
+            "Ops with their LLO, including fusions of XLA; an op of several hosts counts once.",
         ),
         Value::new(
             "time_ps",
@@ -95,14 +95,14 @@ fn line(subject: &Subject<'_>) -> Row<impl Columns + use<>> {
         count(
             "bundles",
             "Bundles",
-            "Length of the schedule before empty bundles become delays.",
+            "Length of the schedule, before empty bundles become delays.",
             module.bundles()
         ),
         float(
             "modelled_bundles",
             "Modelled",
             Unit::Count,
-            "Bundles times the trips of the loops around them, every branch taken; unknown where bounds are known only when it runs.",
+            "Bundles times the trips of the loops around them, with every branch taken; unknown if loop bounds are known only at run time.",
             model.most()
         ),
         count(
@@ -115,20 +115,20 @@ fn line(subject: &Subject<'_>) -> Row<impl Columns + use<>> {
         text(
             "busiest_unit",
             "Busiest unit",
-            "The unit that would need the most bundles of that body, or of a kernel without a loop.",
+            "The unit that would need the most bundles of that body, or of the kernel if it has no loop.",
             busiest.map(|(unit, _)| unit.word())
         ),
         share(
             "busiest_share",
             "Of its capacity",
-            "What of that unit's capacity there is used.",
+            "How much of that unit's capacity is used there.",
             busiest.and_then(|(unit, _)| inside.share(unit))
         ),
         share("empty_share", "Empty", "Share of bundles there that use no unit.", inside.empty_share()),
         count(
             "spills",
             "Spills",
-            "Vectors stored for want of a register, in the code; how often they run is in `kernel spills`.",
+            "Vectors stored because no register was free, in the code; `kernel spills` says how often they run.",
             whole.spills
         ),
         count("fills", "Fills", "Vectors loaded again, in the code.", whole.fills),
@@ -141,7 +141,7 @@ fn line(subject: &Subject<'_>) -> Row<impl Columns + use<>> {
         bytes(
             "vmem_bytes",
             "VMEM",
-            "Vector memory that it has for itself, each allocation once.",
+            "Vector memory of its own, each allocation once.",
             module.allocated_bytes(Space::Vmem)
         ),
         text("chip", "Chip", "What it was compiled for.", subject.chip().map(Chip::name)),

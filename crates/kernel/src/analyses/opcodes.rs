@@ -44,11 +44,11 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     rows.sort_by_key(|(opcode, count)| (std::cmp::Reverse(count.code), *opcode));
     let rows = rows.into_iter().map(|(opcode, count)| {
         row![
-            text("opcode", "Opcode", "Its name; of one that is not known its number.", opcode.name().into_owned()),
+            text("opcode", "Opcode", "Its name; if unknown, its number.", opcode.name().into_owned()),
             text("category", "Category", "What kind of work it is, by XProf's words.", opcode.category().word()),
-            text("unit", "Unit", "Which unit runs it. Loads of weights and results are the matrix unit's here; XProf calls them VALU.", opcode.unit().word()),
+            text("unit", "Unit", "Which unit runs it. Loads of weights and results count for the matrix unit here; XProf calls them VALU.", opcode.unit().word()),
             count("count", "Count", "Instructions in the code.", count.code),
-            float("runs", "Runs", Unit::Count, "Times that they run in one run of the kernel, every branch taken.", count.runs),
+            float("runs", "Runs", Unit::Count, "How often they run in one run of the kernel, with every branch taken.", count.runs),
         ]
     });
     let table = Table::of("opcodes", "Opcodes", rows);
@@ -59,7 +59,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         Some(subject.module.instructions.len()),
         Unit::Count,
         Status::Measured,
-        "Instructions of all regions, the counting of loops and the checks of branches with them.",
+        "Instructions of all regions, including loop counters and branch checks.",
     ));
     values.push(Value::new(
         "unknown_instructions",
@@ -67,7 +67,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         Some(unknown),
         Unit::Count,
         Status::Measured,
-        "Instructions whose opcode is a number without a name here.",
+        "Instructions whose opcode number has no known name.",
     ));
     Ok(Report { values, tables: vec![table], ..Report::default() })
 }

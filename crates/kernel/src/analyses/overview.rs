@@ -15,7 +15,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "kernel",
     label: "Kernel",
     group: MenuGroup::Work,
-    question: "What bounds a TPU kernel: which unit, waiting, registers or copies, and how fast could its hot loop be?",
+    question: "What limits a TPU kernel (a unit, waiting, registers or copies), and how fast could its hot loop be?",
     params: &[OP],
     needs: NEEDS,
     reads: &[Input::Profile, Input::Program],
@@ -33,10 +33,10 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let units = UNITS.map(|unit| {
         row![
             text("unit", "Unit", "The unit, by XProf's word.", unit.word()),
-            count("used", "Used", "How much of it the hot loop's body uses, each bundle once; of a kernel without a loop all of it.", inside.used[unit as usize]),
+            count("used", "Used", "How much of it the hot loop's body uses, each bundle once; for a kernel without a loop, all bundles.", inside.used[unit as usize]),
             count("capacity", "A bundle has", "How much of it one bundle can use.", inside.capacity[unit as usize]),
-            share("share", "Share", "Used over capacity of these bundles.", inside.share(unit)),
-            count("floor_bundles", "Floor", "Bundles that it alone would need for what it does.", inside.floor(unit)),
+            share("share", "Share", "Use divided by the capacity of these bundles.", inside.share(unit)),
+            count("floor_bundles", "Floor", "Bundles that this unit alone would need for its work.", inside.floor(unit)),
         ]
     });
     let mut tables = vec![
@@ -77,19 +77,19 @@ fn of_loop(subject: &Subject<'_>, hot: Option<&Loop>, inside: &Use) -> Vec<Value
             "hot_trips",
             "Trips of the hot loop",
             hot.and_then(|hot| hot.trips),
-            "How often the body of the loop that takes the most bundles runs: (limit - start) / step. A grid's loop makes two trips more than the grid has steps where the compiler pipelines it.",
+            "How often the body of the loop with the most bundles runs: (limit - start) / step. If the compiler pipelines a grid's loop, it makes two more trips than the grid has steps.",
         ),
         derived(
             "hot_bundles",
             "Bundles of its body",
             Some(inside.bundles),
-            "Its body's bundles, each once; of a kernel without a loop all bundles.",
+            "Bundles of its body, each once; for a kernel without a loop, all bundles.",
         ),
         derived(
             "floor_bundles",
             "Floor",
             busiest.map(|(_, floor)| floor),
-            "Bundles that the busiest unit alone would need for what the body does: with these instructions it cannot be shorter.",
+            "Bundles that the busiest unit alone would need for the body: with these instructions it cannot be shorter.",
         ),
         Value::new(
             "busiest_unit",
@@ -105,7 +105,7 @@ fn of_loop(subject: &Subject<'_>, hot: Option<&Loop>, inside: &Use) -> Vec<Value
             busiest.and_then(|(unit, _)| inside.share(unit)),
             Unit::Share,
             Status::Derived,
-            "How much of that unit's capacity the body uses: near 1 the unit bounds the loop, far below results are waited for or other units are in turn.",
+            "How much of that unit's capacity the body uses: near 1, the unit limits the loop; far below 1, the loop waits for results or units take turns.",
         ),
         Value::new(
             "empty_share",
@@ -131,7 +131,7 @@ fn of_loop(subject: &Subject<'_>, hot: Option<&Loop>, inside: &Use) -> Vec<Value
             "spills",
             "Spills",
             Some(inside.spills),
-            "Vectors that the body stores for want of a register.",
+            "Vectors that the body stores because no register was free.",
         ),
         derived("fills", "Fills", Some(inside.fills), "Vectors that it loads again."),
     ]
@@ -152,21 +152,15 @@ fn of_time(subject: &Subject<'_>) -> Vec<Value> {
             "Modelled bundles, at most",
             most,
             Unit::Count,
-            "Bundles times the trips of the loops around them if every branch is taken: cycles of one run, without waiting for copies. Branches that exclude each other both count.",
+            "Bundles times the trips of the loops around them, with every branch taken: cycles of one run, without waiting for copies. Both sides of a branch count.",
         ),
-        estimated(
-            "modelled_bundles_least",
-            "At least",
-            least,
-            Unit::Count,
-            "The same if no branch is taken.",
-        ),
+        estimated("modelled_bundles_least", "At least", least, Unit::Count, "The same with no branch taken."),
         estimated(
             "modelled_ps",
             "Modelled time, at most",
             modelled_ps,
             Unit::Ps,
-            "Modelled bundles over the core's clock, a bundle a cycle. The clock is the data sheet's FLOP/s over the FLOPs that a bundle can do.",
+            "Modelled bundles divided by the core's clock, one bundle per cycle. The clock is the data sheet's FLOP/s divided by the FLOPs of one bundle.",
         ),
         Value::new(
             "measured_ps",
@@ -178,10 +172,10 @@ fn of_time(subject: &Subject<'_>) -> Vec<Value> {
         ),
         estimated(
             "measured_over_modelled",
-            "Measured over modelled",
+            "Measured / modelled",
             ratio,
             Unit::Ratio,
-            "Above 1 the kernel waits for copies, or for what the schedule does not know; below 1 branches that count were not taken.",
+            "Above 1, the kernel waits for copies or for something that the schedule does not show; below 1, some counted branches were not taken.",
         ),
     ]
 }
@@ -196,7 +190,7 @@ fn of_memory(subject: &Subject<'_>) -> Vec<Value> {
             Some(bytes),
             Unit::Bytes,
             Status::Derived,
-            "Vector memory that the kernel has for itself: windows, scratch and spills, each allocation once.",
+            "Vector memory of the kernel: windows, scratch and spills, each allocation once.",
         ),
         Value::new(
             "vmem_limit_bytes",
@@ -212,7 +206,7 @@ fn of_memory(subject: &Subject<'_>) -> Vec<Value> {
             limit.map(|limit| 2 * u128::from(bytes) <= u128::from(limit)),
             Unit::None,
             Status::Estimated,
-            "Whether twice this VMEM is below the limit: then one dimension of every block can be doubled, if nothing else grows faster.",
+            "Whether twice this VMEM is below the limit: then one dimension of every block can be doubled, unless something else grows faster.",
         ),
     ]
 }
@@ -220,11 +214,11 @@ fn of_memory(subject: &Subject<'_>) -> Vec<Value> {
 fn loop_row(each: &Loop) -> Row<impl Columns + use<>> {
     let busiest = each.once.busiest();
     row![
-        text("path", "In", "Path of the region that it stands in.", each.path.as_str()),
+        text("path", "In", "Path of the region that contains it.", each.path.as_str()),
         count(
             "trips",
             "Trips",
-            "How often its body runs in one run of it; unknown where its bounds are known only when it runs.",
+            "How often its body runs; unknown if its bounds are known only at run time.",
             each.trips
         ),
         count("first_bundle", "First bundle", "First bundle of its body.", each.first),
@@ -233,7 +227,7 @@ fn loop_row(each: &Loop) -> Row<impl Columns + use<>> {
             "modelled_bundles",
             "Modelled",
             Unit::Count,
-            "Bundles of which it is the innermost loop times how often they run, every branch taken.",
+            "Bundles directly in this loop, times how often they run, with every branch taken.",
             each.modelled
         ),
         text(
@@ -242,14 +236,19 @@ fn loop_row(each: &Loop) -> Row<impl Columns + use<>> {
             "The unit that would need the most bundles.",
             busiest.map(|(unit, _)| unit.word())
         ),
-        count("floor_bundles", "Floor", "How many that would be.", busiest.map(|(_, floor)| floor)),
+        count("floor_bundles", "Floor", "How many bundles that would be.", busiest.map(|(_, floor)| floor)),
         share(
             "empty_share",
             "Empty",
             "Share of its body's bundles that use no unit.",
             each.once.empty_share()
         ),
-        count("spills", "Spills", "Vectors that its body stores for want of a register.", each.once.spills),
+        count(
+            "spills",
+            "Spills",
+            "Vectors that its body stores because no register was free.",
+            each.once.spills
+        ),
         count("fills", "Fills", "Vectors that it loads again.", each.once.fills),
     ]
 }
@@ -270,9 +269,14 @@ fn memory(subject: &Subject<'_>) -> Vec<Row<impl Columns + use<>>> {
                 i64::from(it.ordinal)
             ),
             bytes("bytes", "Size", "Its size.", it.bytes),
-            flag("is_spill", "For spills", "Whether it is for values that found no register.", it.is_spill),
-            flag("is_scoped", "Scoped", "Whether it is given back at the kernel's end.", it.is_scoped),
-            flag("is_remote", "Remote", "Whether it is another chip's.", it.is_remote),
+            flag(
+                "is_spill",
+                "For spills",
+                "Whether it holds values that did not fit into registers.",
+                it.is_spill
+            ),
+            flag("is_scoped", "Scoped", "Whether it is freed at the end of the kernel.", it.is_scoped),
+            flag("is_remote", "Remote", "Whether it is memory of another chip.", it.is_remote),
         ]
     };
     rows.into_iter().take(super::ROWS).map(row).collect()

@@ -54,7 +54,7 @@ fn line(subject: &Subject<'_>, row: usize, bundles: &[usize]) -> Row<impl Column
         text(
             "path",
             "Path",
-            "The regions, loops and branches around it, and itself.",
+            "The regions, loops and branches around it, and the region itself.",
             subject.module.path(row)
         ),
         text("kind", "Kind", "A loop, a branch, or which part of one the region is.", kind),
@@ -73,29 +73,29 @@ fn line(subject: &Subject<'_>, row: usize, bundles: &[usize]) -> Row<impl Column
         count(
             "limit_bundle",
             "Limit",
-            "The bundle behind its last. Regions of a loop overlap.",
+            "The bundle after its last. Regions of a loop overlap.",
             Some(i64::from(limit)).filter(|limit| is_region && *limit >= 0)
         ),
         count(
             "own_bundles",
             "Own bundles",
-            "Bundles of which it is the innermost region: each bundle counts in one.",
+            "Bundles in this region and no inner one: each bundle counts once.",
             inside.bundles
         ),
         count(
             "trips",
             "Trips",
-            "Of a loop how often its body runs; unknown where its bounds are known only when it runs.",
+            "For a loop, how often its body runs; unknown if its bounds are known only at run time.",
             trips
         ),
         float(
             "modelled_bundles",
             "Modelled",
             Unit::Count,
-            "Own bundles times how often they run, every branch taken.",
+            "Own bundles times how often they run, with every branch taken.",
             runs.map(|runs| runs * inside.bundles as f64)
         ),
-        flag("is_gated", "Gated", "Whether it runs only where a predicate holds.", subject.model.gated[row]),
+        flag("is_gated", "Gated", "Whether it runs only if a predicate holds.", subject.model.gated[row]),
         count("instructions", "Instructions", "Its own instructions.", group.own_instructions),
         share("empty_share", "Empty", "Share of its own bundles that use no unit.", inside.empty_share()),
         share("mxu", "MXU", "Share of the matrix units' capacity that its own bundles use.", share(0)),
@@ -108,7 +108,7 @@ fn line(subject: &Subject<'_>, row: usize, bundles: &[usize]) -> Row<impl Column
         count(
             "spills",
             "Spills",
-            "Vectors that its own bundles store for want of a register.",
+            "Vectors that its own bundles store because no register was free.",
             inside.spills
         ),
         count("fills", "Fills", "Vectors that they load again.", inside.fills),

@@ -36,9 +36,9 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let types = peaks.iter().map(|(kind, peak)| {
         row![
             text("type", "Type", "Vector, vector mask, scalar or predicate registers, by XProf's words.", kind.word()),
-            count("peak", "Peak", "The most registers that hold a value at once. Back edges of loops are not followed: what a later pass reads counts to its last use in the code.", u64::from(*peak)),
-            count("of", "Of", "Registers of this type that the core has, where that is known.", of(kind)),
-            count("values", "Values", "The most values that are kept at once: two in one register count twice, as in XProf.", values.get(kind).map(|n| u64::from(*n))),
+            count("peak", "Peak", "The most registers that hold a value at once. Loops are not followed back: a value counts up to its last use in the code.", u64::from(*peak)),
+            count("of", "Of", "Registers of this type that the core has, if known.", of(kind)),
+            count("values", "Values", "The most values kept at once: two in one register count twice, as in XProf.", values.get(kind).map(|n| u64::from(*n))),
         ]
     });
     let types = Table::of("types", "Registers by type", types);

@@ -101,7 +101,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             Severity::Info,
             "no instruction has a source line",
             "the tables have one row each",
-            "compile with `--xla_xprof_register_llo_debug_info=true`; fusions of XLA have lines in the HLO only: `source`",
+            "compile with `--xla_xprof_register_llo_debug_info=true`; fusions of XLA have lines only in the HLO: use `source`",
         );
     }
     cut(notes, "lines", by_line.len());
@@ -117,7 +117,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         Some(with_source),
         Unit::Count,
         Status::Measured,
-        "Instructions that the source map has a line of.",
+        "Instructions with a line in the source map.",
     ));
     Ok(Report { values, tables, ..Report::default() })
 }
@@ -140,20 +140,20 @@ fn rows(subject: &Subject<'_>, mut parts: Vec<(Option<String>, Part)>) -> Vec<Ro
                 "runs",
                 "Runs",
                 Unit::Count,
-                "Times that they run in one run of the kernel, every branch taken.",
+                "How often they run in one run of the kernel, with every branch taken.",
                 part.runs
             ),
             count(
                 "bundles",
                 "Bundles",
-                "Bundles that have one of them: a bundle of several lines counts for each.",
+                "Bundles with at least one of them: a bundle of several lines counts for each.",
                 part.bundles.len()
             ),
             float(
                 "modelled_bundles",
                 "Modelled",
                 Unit::Count,
-                "These bundles times how often they run, every branch taken.",
+                "These bundles times how often they run, with every branch taken.",
                 modelled
             ),
         ]

@@ -12,7 +12,7 @@ use crate::values::Values;
 
 const WITHOUT: Param = Param {
     id: "without",
-    doc: "the compiler's schedule analysis of the stage packed-bundles-no-spills-fills: then what the spills cost is known",
+    doc: "the compiler's schedule analysis of the stage packed-bundles-no-spills-fills: with it, the cost of spills is known",
     kind: ParamKind::Document,
     default: "",
 };
@@ -22,7 +22,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "kernel spills",
     label: "Spills",
     group: MenuGroup::Work,
-    question: "Does a TPU kernel spill registers, on which lines, and does it cost anything?",
+    question: "Does a TPU kernel spill registers, on which lines, and do spills cost time?",
     params: &[OP, WITHOUT],
     needs: NEEDS,
     reads: &[Input::Profile, Input::Program],
@@ -70,7 +70,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             count(
                 "bundle",
                 "Bundle",
-                "Its bundle; unknown where it was not scheduled.",
+                "Its bundle; unknown if it was not scheduled.",
                 instruction.bundle.map(u64::from)
             ),
             text("opcode", "Opcode", "The instruction.", instruction.opcode.name().into_owned()),
@@ -78,14 +78,14 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
                 "runs",
                 "Runs",
                 Unit::Count,
-                "Times that it runs in one run of the kernel, every branch taken.",
+                "How often it runs in one run of the kernel, with every branch taken.",
                 subject.model.runs.get(instruction.group).copied().flatten()
             ),
             text("region", "Region", "Path of its region.", module.path(instruction.group)),
             text(
                 "value_source",
                 "Value's source",
-                "Line that makes the value that is stored; of a fill, line that uses what is loaded. Through instructions between that the compiler put there.",
+                "Line that makes the stored value; for a fill, the line that uses the loaded value. Instructions that the compiler put in between are skipped.",
                 sources.as_ref().and_then(|sources| sources.line(*row))
             ),
         ]
@@ -102,21 +102,21 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             "unknown_cost",
             Severity::Info,
             "the run does not say how long the kernel would be without its spills",
-            "their cost is unknown; it is often zero, because loads and stores had room",
-            "dump with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true --xla_jf_dump_llo_proto=true`, and ask of DIR, or give its schedule analysis of packed-bundles-no-spills-fills with --without",
+            "their cost is unknown; it is often zero, because loads and stores fit into free slots",
+            "dump with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true --xla_jf_dump_llo_proto=true`, and analyse DIR, or give its schedule analysis of packed-bundles-no-spills-fills with --without",
         );
     }
     let mut values = subject.values();
     let of =
         |id, label, value: Option<u64>, doc| Value::new(id, label, value, Unit::Count, Status::Derived, doc);
     values.extend([
-        of("vector_spills", "Vector spills", Some(count(SpillKind::VectorSpill)), "Instructions that store a vector for want of a register."),
+        of("vector_spills", "Vector spills", Some(count(SpillKind::VectorSpill)), "Instructions that store a vector because no register was free."),
         of("vector_fills", "Vector fills", Some(count(SpillKind::VectorFill)), "Instructions that load one again."),
-        of("scalar_spills", "Scalar spills", Some(count(SpillKind::ScalarSpill)), "Instructions that store a scalar for want of a register; the compiler's tables do not count these."),
+        of("scalar_spills", "Scalar spills", Some(count(SpillKind::ScalarSpill)), "Instructions that store a scalar because no register was free; the compiler's tables do not count these."),
         of("scalar_fills", "Scalar fills", Some(count(SpillKind::ScalarFill)), "Instructions that load one again."),
-        Value::new("vector_spill_runs", "Vector spills that run", runs(SpillKind::VectorSpill), Unit::Count, Status::Estimated, "Times that they run in one run of the kernel, every branch taken."),
-        Value::new("spill_bytes", "Memory for spills", Some(spill_bytes), Unit::Bytes, Status::Derived, "Allocations for values that found no register, each once, in all memories."),
-        Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no room, of a dump or of --without. 0 where they had room, below 0 where the packer was luckier with them; unknown without either."),
+        Value::new("vector_spill_runs", "Vector spills that run", runs(SpillKind::VectorSpill), Unit::Count, Status::Estimated, "How often they run in one run of the kernel, with every branch taken."),
+        Value::new("spill_bytes", "Memory for spills", Some(spill_bytes), Unit::Bytes, Status::Derived, "Allocations for values that did not fit into registers, each once, in all memories."),
+        Value::new("cost_bundles", "Cost", cost, Unit::Count, Status::Estimated, "Bundles of one pass that spills and fills add: the schedule's length minus its length if these took no slots, from a dump or --without. 0 if free slots were enough, below 0 if the packing happened to be better with them; unknown without either."),
     ]);
     Ok(Report { values, tables: vec![table], ..Report::default() })
 }

@@ -33,7 +33,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     }
     if all.is_empty() {
         return Err(Error::Nothing(
-            "this is no dump of a TPU compiler's last stage: compile with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true \
+            "this is not a dump of a TPU compiler's last stage: compile with `--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true \
              --xla_jf_dump_llo_proto=true` in LIBTPU_INIT_ARGS (no device is needed), and pass DIR"
                 .into(),
         ));
@@ -81,7 +81,7 @@ fn choose<'s>(all: &'s [Stages], word: &str, notes: &mut Notes) -> Result<&'s St
         notes.add(
             "several_kernels",
             Severity::Info,
-            format!("{} ops fit `{word}`; this is that with the longest schedule", named.len()),
+            format!("{} ops match `{word}`; this is the one with the longest schedule", named.len()),
             "none",
             "the table of all ops has their names",
         );
@@ -112,25 +112,25 @@ fn values(subject: &Stages) -> Vec<Value> {
             Some(subject.name.as_str()),
             Unit::None,
             Status::Measured,
-            "The op, with its HLO module where its LLO is there: the one asked for, else that with the longest schedule.",
+            "The op, with its HLO module if its LLO is there: the one asked for, else the one with the longest schedule.",
         ),
         measured(
             "bundles",
             "Bundles",
             with,
-            "Length of the schedule with registers, before empty bundles become delays: what the LLO of a profile has.",
+            "Length of the schedule with registers, before empty bundles become delays, as in the LLO of a profile.",
         ),
         measured(
             "final_bundles",
             "Bundles of the final code",
             subject.bundles(FINAL),
-            "Length of the code: runs of empty bundles have become delays.",
+            "Length of the code, in which runs of empty bundles are delays.",
         ),
         measured(
             "vector_spills",
             "Vector spills",
             of(AFTER_REGISTERS, |stage| stage.spills),
-            "Vectors that the schedule stores for want of a register.",
+            "Vectors that the schedule stores because no register was free.",
         ),
         measured(
             "vector_fills",
@@ -144,7 +144,7 @@ fn values(subject: &Stages) -> Vec<Value> {
             cost,
             Unit::Count,
             Status::Estimated,
-            "Bundles of one pass that spills and fills add: the schedule's length less that of the same instructions packed as if these took no slot. 0 where they had room, below 0 where the packer was luckier with them.",
+            "Bundles of one pass that spills and fills add: the schedule's length minus its length if these took no slots. 0 if free slots were enough, below 0 if the packing happened to be better with them.",
         ),
         Value::new(
             "spill_cost_share",
@@ -152,7 +152,7 @@ fn values(subject: &Stages) -> Vec<Value> {
             cost.zip(without).map(|(cost, without)| cost as f64 / without as f64),
             Unit::Share,
             Status::Estimated,
-            "What they add, of the length without them.",
+            "What they add, as a share of the length without them.",
         ),
         Value::new(
             "registers_delta",
@@ -160,7 +160,7 @@ fn values(subject: &Stages) -> Vec<Value> {
             difference(with, before),
             Unit::Count,
             Status::Estimated,
-            "Bundles of one pass more than with as many registers as wanted, spills among them. May be negative: the two are packed anew.",
+            "Bundles of one pass more than with unlimited registers, including spills. May be negative, because both are packed separately.",
         ),
     ]
 }
@@ -168,33 +168,33 @@ fn values(subject: &Stages) -> Vec<Value> {
 fn stage(stage: &dump::Stage) -> Row<impl Columns + use<>> {
     row![
         text("stage", "Stage", "Its name, as the files have it.", stage.name.as_str()),
-        count("bundles", "Bundles", "Bundles of one pass; unknown before there are bundles.", stage.bundles),
-        count("empty", "Empty", "Of these the ones without an instruction.", stage.empty),
+        count(
+            "bundles",
+            "Bundles",
+            "Bundles of one pass; unknown before the stage that makes bundles.",
+            stage.bundles
+        ),
+        count("empty", "Empty", "Bundles without an instruction.", stage.empty),
         count(
             "instructions",
             "Instructions",
-            "Instructions, where a text or the LLO of the stage is there.",
+            "Instructions, if a text or the LLO of the stage is there.",
             stage.instructions
         ),
-        count("spills", "Spills", "Vectors stored for want of a register.", stage.spills),
+        count("spills", "Spills", "Vectors stored because no register was free.", stage.spills),
         count("fills", "Fills", "Vectors loaded again.", stage.fills),
-        prose(
-            "meaning",
-            "What it is",
-            "What the stage is; unknown for one that is not known.",
-            stage.meaning()
-        ),
+        prose("meaning", "What it is", "What the stage is, if known.", stage.meaning()),
     ]
 }
 
 fn kernel(stages: &Stages) -> Row<impl Columns + use<>> {
     let after = stages.stage(AFTER_REGISTERS);
     row![
-        text("kernel", "Kernel", "The op, with its HLO module where its LLO is there.", stages.name.as_str()),
+        text("kernel", "Kernel", "The op, with its HLO module if its LLO is there.", stages.name.as_str()),
         count(
             "before_registers",
             "Before registers",
-            "Bundles with as many registers as wanted.",
+            "Bundles with unlimited registers.",
             stages.bundles(BEFORE_REGISTERS)
         ),
         count(
@@ -206,7 +206,7 @@ fn kernel(stages: &Stages) -> Row<impl Columns + use<>> {
         count(
             "bundles",
             "Bundles",
-            "Bundles as it runs, before empty ones become delays.",
+            "Bundles of the final schedule, before empty ones become delays.",
             stages.bundles(AFTER_REGISTERS)
         ),
         count("final_bundles", "Code", "Bundles of the code.", stages.bundles(FINAL)),
@@ -214,7 +214,7 @@ fn kernel(stages: &Stages) -> Row<impl Columns + use<>> {
         count(
             "spills",
             "Spills",
-            "Vectors stored for want of a register.",
+            "Vectors stored because no register was free.",
             after.and_then(|stage| stage.spills)
         ),
         count("fills", "Fills", "Vectors loaded again.", after.and_then(|stage| stage.fills)),

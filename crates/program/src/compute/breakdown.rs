@@ -80,15 +80,15 @@ macro_rules! line_row {
     ($line:ident, [$($first:tt)*], [$($more:tt)*]) => {
         row![
             $($first)*,
-            duration("self_ps", "Self time", "Time less that of ops directly inside, summed over executions and devices.", $line.part.self_ps),
-            share("self_share", "Share", "Self time over the self time of all ops in the scope.", $line.self_share()),
+            duration("self_ps", "Self time", "Time minus that of ops directly inside, summed over executions and devices.", $line.part.self_ps),
+            share("self_share", "Share", "Share of the self time of all ops in the scope.", $line.self_share()),
             $($more)*
             count("occurrences", "Count", "Executions, summed over devices.", $line.part.occurrences),
-            share("flop_share_of_peak", "FLOP/s of peak", "FLOPs over self time, over the device's 16-bit peak.", $line.limits.flop_share),
-            share("hbm_share_of_peak", "HBM of peak", "Bytes to and from HBM over self time, over the peak bandwidth.", $line.limits.hbm_share),
-            duration("shortfall_ps", "Shortfall", "Time beyond the roofline: over ops that have a limit, time less max(FLOPs / peak, bytes / bandwidth).", $line.part.shortfall_ps.map(f64::round)),
+            share("flop_share_of_peak", "FLOP/s of peak", "FLOPs per self time, as a share of the device's 16-bit peak.", $line.limits.flop_share),
+            share("hbm_share_of_peak", "HBM of peak", "Bytes to and from HBM per self time, as a share of the peak bandwidth.", $line.limits.hbm_share),
+            duration("shortfall_ps", "Shortfall", "Time beyond the roofline: for ops that have a limit, time minus max(FLOPs / peak, bytes / bandwidth).", $line.part.shortfall_ps.map(f64::round)),
             float("flops", "FLOPs", Unit::Flop, "FLOPs as counted for the device, without those of while, call and conditional.", $line.part.flops),
-            bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM; without those of asynchronous copies and transfers, which pass in the time of other ops.", $line.part.hbm_bytes),
+            bytes("hbm_bytes", "HBM bytes", "Bytes to and from HBM, without asynchronous copies and transfers, which run during other ops.", $line.part.hbm_bytes),
         ]
     };
 }
@@ -106,7 +106,7 @@ pub(super) fn categories(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
             [text(
                 "category",
                 "Category",
-                "What the ops do: by what their fusions hold where the HLO is at hand, else by their names.",
+                "What the ops do: from the contents of fusions if there is HLO, else from their names.",
                 line.name.as_str()
             )],
             []
@@ -123,7 +123,7 @@ pub(super) fn phases(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
             [text(
                 "phase",
                 "Phase",
-                "forward, backward, recomputation (rematerialised forward), optimiser, other (named, and none of these), unknown (not named).",
+                "forward, backward, recomputation (rematerialised forward), optimiser, other (named, but none of these), unknown (not named).",
                 line.name.as_str()
             )],
             [column(MATMUL, line.matmul_share()),]
@@ -140,7 +140,7 @@ pub(super) fn layers(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
             [text(
                 "layer",
                 "Layer",
-                "As the scope path names it; layers that run as one loop have one row together.",
+                "As named in the scope path; layers that run as one loop share one row.",
                 line.name.as_str()
             )],
             [
@@ -159,7 +159,7 @@ pub(super) fn layers(facts: &[Fact<'_, '_>], peaks: &Peaks) -> Table {
                 duration(
                     "recomputation_ps",
                     "Recomputed",
-                    "Self time of what is computed a second time.",
+                    "Self time of recomputation.",
                     line.phase_ps(Phase::Recomputation)
                 ),
                 column(MATMUL, line.matmul_share()),

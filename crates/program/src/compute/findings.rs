@@ -49,9 +49,9 @@ fn beyond_the_roofline(group: &Group<'_, '_, '_>, device_ps: f64) -> Option<(f64
     let largest = &group.largest.op.meta.name;
     let recommendation = match bound {
         "compute" => {
-            "larger tiles and extents that are multiples of the matrix unit, a narrower type, or less work of other kinds fused into the product"
+            "use larger tiles, sizes that are multiples of the matrix unit, a narrower type, or fuse less other work into the product"
         }
-        _ => "fewer and larger ops, values kept on the chip, a layout that the next op reads as it lies",
+        _ => "use fewer and larger ops, keep values on the chip, and use the layout that the next op reads",
     };
     let finding = Finding {
         id: "compute_shortfall",
@@ -72,7 +72,7 @@ fn beyond_the_roofline(group: &Group<'_, '_, '_>, device_ps: f64) -> Option<(f64
         speedup: Some(ceiling::speedup(share)),
         recommendation: recommendation.into(),
         falsifier: format!(
-            "{largest} takes as long with half the FLOPs and half the bytes: then latency or waits decide, not these limits"
+            "{largest} takes just as long with half the FLOPs and half the bytes: then latency or waits decide, not these limits"
         ),
         status: Status::Estimated,
         links: vec![
@@ -97,17 +97,17 @@ struct Words {
 const CAST: Words = Words {
     id: "cast_overhead",
     what: "ops that only change a type",
-    without: "if no value were cast in an op of its own",
-    recommendation: "keep one type through the layer, cast once at its edge, or let the cast be fused into what makes the value",
-    falsifier: "the step time does not change with one type throughout",
+    without: "if no cast were a separate op",
+    recommendation: "keep one type through the layer, cast once at its edge, or let the compiler fuse the cast into the op that makes the value",
+    falsifier: "the step time does not change with the same type everywhere",
     status: Status::Derived,
 };
 const PADDING: Words = Words {
     id: "padding_waste",
     what: "parts of the matrix unit that padding leaves idle",
-    without: "if every extent were a multiple of the matrix unit's edge",
-    recommendation: "extents that are multiples of the matrix unit's edge: head size, hidden size a device, vocabulary; or a sharding that keeps them",
-    falsifier: "the time of these ops does not fall with extents rounded to whole edges",
+    without: "if every size were a multiple of the matrix unit's edge",
+    recommendation: "use sizes that are multiples of the matrix unit's edge: head size, hidden size per device, vocabulary; or a sharding that keeps them",
+    falsifier: "the time of these ops does not fall with sizes rounded up to whole edges",
     status: Status::Estimated,
 };
 

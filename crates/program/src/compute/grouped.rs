@@ -35,7 +35,7 @@ pub(super) fn table(facts: &[Fact<'_, '_>], runs: impl Fn(Option<u64>, &str) -> 
             count(
                 "plain",
                 "Grouped",
-                "Grouped products of one run of the program (gmm, ragged_dot), transposed ones not among them.",
+                "Grouped products of one run of the program (gmm, ragged_dot), without transposed ones.",
                 a_run(plain).map(|n| n.round() as i64)
             ),
             count(
@@ -44,26 +44,26 @@ pub(super) fn table(facts: &[Fact<'_, '_>], runs: impl Fn(Option<u64>, &str) -> 
                 "Grouped products that give gradients of the weights (tgmm).",
                 a_run(transposed).map(|n| n.round() as i64)
             ),
-            duration("self_ps", "Self time", "Of all of them, over executions and devices.", self_ps),
+            duration("self_ps", "Self time", "Of all of them, summed over executions and devices.", self_ps),
             float(
                 "layers_of_two",
                 "Layers, 2 products",
                 Unit::Ratio,
-                "Estimated layers with experts, where each multiplies twice: transposed / 2, else grouped / 2.",
+                "Estimated layers with experts if each multiplies twice: transposed / 2, else grouped / 2.",
                 a_run(weights).map(|n| n / 2.0)
             ),
             float(
                 "layers_of_three",
                 "Layers, 3 products",
                 Unit::Ratio,
-                "The same where a gate makes it three products.",
+                "The same if a gate makes it three products.",
                 a_run(weights).map(|n| n / 3.0)
             ),
             float(
                 "forward_passes",
                 "Forward passes",
                 Unit::Ratio,
-                "Estimated: grouped / transposed less 1. 1 without recomputation, 2 where the forward pass is computed twice.",
+                "Estimated: grouped / transposed - 1. It is 1 without recomputation, 2 if the forward pass is computed twice.",
                 passes
             ),
         ];

@@ -28,7 +28,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "compute",
     label: "Compute",
     group: MenuGroup::Work,
-    question: "Where does compute time go (kind of work, phase, layer, line), how far is it from the roofline, and what of it is padding, casts and copies?",
+    question: "Where does compute time go (kind of work, phase, layer, line), how far is it from the roofline, and how much of it is padding, casts and copies?",
     params: &[],
     needs: &[
         "ops with their times; for phases, layers and lines the framework's names",
@@ -92,8 +92,7 @@ fn above_peak(tables: &[Table], notes: &mut Notes) {
             "bytes_above_peak",
             Severity::Info,
             format!("more bytes are counted than the memory can move: {}", names.join(", ")),
-            "the compiler counts every access; caches served a part, so that shares of the bandwidth are too high and time \
-             beyond the roofline is too low",
+            "the compiler counts every access, but caches served a part: shares of the bandwidth are too high and time beyond the roofline is too low",
             "",
         );
     }
@@ -157,7 +156,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             Some(sums.all_ps),
             Unit::Ps,
             Status::Measured,
-            "Summed over ops and devices: what all tables here divide.",
+            "Summed over ops and devices: the total of all tables here.",
         ),
         Value::new(
             "busy_ps",
@@ -165,28 +164,28 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             busy_ps,
             Unit::Ps,
             Status::Measured,
-            "Summed over devices; unknown where only some modules are asked for.",
+            "Summed over devices; unknown if only some modules are selected.",
         ),
         derived(
             "left_ps",
-            "Busy time that no op has",
+            "Busy time outside ops",
             left,
             Unit::Ps,
-            "Busy time less self time: overhead between ops, and the difference of the two clocks of a TPU. Unknown where self times are more than that: then ops run at once, on streams or threads.",
+            "Busy time minus self time: overhead between ops, and the difference between the two clocks of a TPU. Unknown if self times add up to more, because then ops run at once on streams or threads.",
         ),
         derived(
             "matmul_share",
             "Products of matrices",
             share(sums.matmul_ps),
             Unit::Share,
-            "Self time of products of matrices, grouped ones included, over self time.",
+            "Share of self time in products of matrices, including grouped ones.",
         ),
         derived(
             "recomputation_share",
             "Recomputation",
             share(sums.recomputed_ps),
             Unit::Share,
-            "Self time of what is computed a second time for the backward pass.",
+            "Self time of what is computed again for the backward pass.",
         ),
         derived(
             "unnamed_share",
@@ -200,7 +199,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             "Time beyond the roofline",
             sums.shortfall_ps.map(f64::round),
             Unit::Ps,
-            "Over ops that have a limit: time less max(FLOPs / peak, bytes / bandwidth), at least 0 each.",
+            "For ops that have a limit: time minus max(FLOPs / peak, bytes / bandwidth), at least 0 each.",
         ),
         derived(
             "shortfall_share",
@@ -211,7 +210,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
         ),
         derived(
             "held_share",
-            "Held against the roofline",
+            "Compared with the roofline",
             share(sums.held_ps),
             Unit::Share,
             "Self time of ops whose FLOPs, bytes and peaks are known, and that compute.",
@@ -243,7 +242,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             wasted(Kind::PaddedProduct, tiled),
             Unit::Ps,
             Status::Estimated,
-            "The least time with matrix units filled up, less that without.",
+            "The roofline's least time with padding, minus that without.",
         ),
         derived(
             "cast_ps",
@@ -257,7 +256,7 @@ fn values(sums: &Sums, audit: &[audit::Row<'_, '_, '_>], busy_ps: Option<f64>) -
             "Copies",
             wasted(Kind::Copy, seen),
             Unit::Ps,
-            "Self time of copies, waits for asynchronous ones included; why they are there is in the audit.",
+            "Self time of copies, including waits for asynchronous ones; the audit has their reasons.",
         ),
         derived(
             "relayout_ps",

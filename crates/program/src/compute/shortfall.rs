@@ -96,26 +96,26 @@ pub(super) fn table(groups: &[Group<'_, '_, '_>], all_ps: i64) -> Table {
             text(
                 "group",
                 "Group",
-                "The source line; of ops without one the framework op; of ops without either the category.",
+                "The source line; without one, the framework op; without either, the category.",
                 group.name.as_str()
             ),
             duration(
                 "shortfall_ps",
                 "Shortfall",
-                "Sum over its ops of time less max(FLOPs / peak, bytes / bandwidth).",
+                "Sum over its ops of time minus max(FLOPs / peak, bytes / bandwidth).",
                 group.shortfall_ps.round()
             ),
             share(
                 "shortfall_share",
                 "Of all",
-                "Shortfall over the self time of all ops in the scope.",
+                "Shortfall divided by the self time of all ops in the scope.",
                 share
             ),
             duration("self_ps", "Self time", "Of the group's ops that have a limit.", group.self_ps),
             share(
                 "roofline_share",
                 "Of roofline",
-                "The least time by the roofline over the time taken: 100% on the roof; unknown above 102%.",
+                "The roofline's least time divided by the time taken: 100% is on the roof; unknown above 102%.",
                 group.roofline_share()
             ),
             text(
@@ -134,7 +134,7 @@ pub(super) fn table(groups: &[Group<'_, '_, '_>], all_ps: i64) -> Table {
             text(
                 "precision",
                 "Type",
-                "Type of what is multiplied; `mixed` where ops differ, unknown where nothing tells.",
+                "Type of the operands; `mixed` if ops differ; may be unknown.",
                 group.precision
             ),
             text(
@@ -143,7 +143,7 @@ pub(super) fn table(groups: &[Group<'_, '_, '_>], all_ps: i64) -> Table {
                 "The type whose peak FLOP rate was used: 16-bit float if the profile states no peak for its own type.",
                 group.peak_of.map_or("mixed", Precision::word)
             ),
-            text("by", "By", "What the group is named by: source, framework op, category.", group.by),
+            text("by", "By", "What the group is named after: source, framework op, category.", group.by),
             count("ops", "Ops", "Distinct ops.", group.ops),
             duration("compute_only_ps", "Compute only", "FLOPs over peak.", group.compute_ps.round()),
             duration("memory_only_ps", "Memory only", "Bytes over bandwidth.", group.memory_ps.round()),

@@ -211,7 +211,7 @@ impl<'m> Asker<'_, 'm> {
                 || {
                     guess(
                         Why::InPlace,
-                        format!("{what}; nothing in the graph says why not over the value itself"),
+                        format!("{what}; the graph does not say why it is not written over the value itself"),
                     )
                 },
                 |kept| Reason { detail: format!("{what}; {}", kept.detail), ..kept },
@@ -277,7 +277,7 @@ impl<'m> Asker<'_, 'm> {
             return derived(Why::LoopState, detail);
         }
         self.kept().unwrap_or_else(|| {
-            guess(Why::LoopState, format!("element {state} of the loop's state has a place of its own"))
+            guess(Why::LoopState, format!("element {state} of the loop's state has its own place"))
         })
     }
 
@@ -314,7 +314,7 @@ impl<'m> Asker<'_, 'm> {
             None => self.kept().unwrap_or_else(|| {
                 guess(
                     Why::Output,
-                    format!("output {element} has memory of its own; {} makes it elsewhere", made_by.name),
+                    format!("output {element} has its own memory; {} makes it elsewhere", made_by.name),
                 )
             }),
         }

@@ -31,7 +31,7 @@ pub(super) fn computation(module: &Module, name: &str) -> Result<ComputationIdx,
 
 fn unknown<'n>(kind: &str, name: &str, names: impl Iterator<Item = &'n str>, module: &str) -> Error {
     let near = nearest(name, names).join(", ");
-    Error::Usage(format!("no {kind} `{name}` in `{module}`; near it: {near}"))
+    Error::Usage(format!("no {kind} `{name}` in `{module}`; similar: {near}"))
 }
 
 /// The names that are most like one: first those that it is a part of, then by the letters to change.

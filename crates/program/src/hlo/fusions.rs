@@ -15,7 +15,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "hlo fusions",
     label: "Fusions",
     group: MenuGroup::Programs,
-    question: "What did the compiler fuse, and which values still pass through memory between what it could have fused?",
+    question: "What did the compiler fuse, and which values still pass through memory between ops that it could have fused?",
     params: &[MODULE],
     needs: &["an HLO module after optimisation", "for times: a profile of its execution"],
     reads: &[Input::Profile, Input::Program],
@@ -47,7 +47,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         notes.add(
             "thinned",
             Severity::Info,
-            format!("{} pairs were left unfused; the {ROWS} with the most traffic have a row", gaps.len()),
+            format!("{} pairs were left unfused; the {ROWS} with the most traffic are listed", gaps.len()),
             "values and the table `blocked` count all of them",
             "",
         );
@@ -60,10 +60,10 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
     let mut values = subject.values();
     let count = |id, label, n: u64, doc| Value::new(id, label, Some(n), Unit::Count, Status::Derived, doc);
     values.extend([
-        count("fusions", "Fusions", fused, "Fusion instructions outside of other fusions."),
+        count("fusions", "Fusions", fused, "Fusion instructions outside other fusions."),
         count("fused_instructions", "Instructions inside", inside as u64, "Instructions in bodies of fusions, parameters not counted."),
-        count("unfused_pairs", "Pairs left unfused", gaps.len() as u64, "Pairs of instructions that compilers fuse, or that border on a kernel, with a value in main memory between them."),
-        count("pairs_elsewhere", "Pairs in other memories", elsewhere.len() as u64, "Such pairs whose value lies in the core's own memory, which costs no traffic."),
+        count("unfused_pairs", "Pairs left unfused", gaps.len() as u64, "Pairs of instructions that compilers can fuse, or that are next to a kernel, with a value in main memory between them."),
+        count("pairs_elsewhere", "Pairs in other memories", elsewhere.len() as u64, "Such pairs whose value is in the core's own memory, which costs no traffic."),
         Value::new(
             "unfused_value_bytes",
             "Values between them",
@@ -111,11 +111,11 @@ fn fusion(
     let row = row![
         text("fusion", "Fusion", "Name of the fusion instruction.", hlo.name.as_str()),
         text("kind", "Kind", "How it was formed: loop, input, output or custom.", kind(hlo)),
-        text("root", "Root", "Opcode of its result; of several, the first few.", root(module, hlo)),
+        text("root", "Root", "Opcode of its result; for several results, the first few.", root(module, hlo)),
         count(
             "instructions",
             "Inside",
-            "Instructions in its body, parameters not counted, nested fusions followed.",
+            "Instructions in its body without parameters, including nested fusions.",
             inside
         ),
         duration(
@@ -127,7 +127,7 @@ fn fusion(
         count(
             "executions",
             "Executions",
-            "Executions in one run of the program, loops counted by their trip counts.",
+            "Executions in one run of the program, with trip counts of loops.",
             executions
         ),
         float(
@@ -140,7 +140,7 @@ fn fusion(
         bytes(
             "bytes",
             "Bytes by shapes",
-            "Read and written by one execution: what its body really reads of each operand, and its results, in any memory. The count for the device, in `ops` and on the timeline, may differ.",
+            "Read and written by one execution, in any memory: what its body really reads of each operand, and its results. The count for the device, in `ops` and on the timeline, may differ.",
             cost.bytes_accessed
         ),
         bytes("bytes_in", "Operands", "Bytes of its operands, padding included.", operands),
@@ -149,7 +149,7 @@ fn fusion(
             "intensity",
             "Intensity",
             Unit::FlopPerByte,
-            "FLOPs over bytes.",
+            "FLOPs per byte.",
             intensity.map(|(flops, bytes)| flops as f64 / bytes as f64)
         ),
         text("category", "Category", "HLO category.", module.category(hlo)),
@@ -196,7 +196,7 @@ fn pair(subject: &Subject<'_>, gap: &Gap) -> Row<impl Columns + use<>> {
         bytes("bytes", "Value", "Bytes of the value, padding included.", gap.bytes),
         bytes(
             "spared_bytes",
-            "Could spare",
+            "Could save",
             "Bytes that a fusion would save in one execution: the read, and the write if nothing else reads the value.",
             gap.spared_bytes
         ),
@@ -206,17 +206,12 @@ fn pair(subject: &Subject<'_>, gap: &Gap) -> Row<impl Columns + use<>> {
             "The same times the executions in one run of the program.",
             times(Some(gap.spared_bytes), gap.executions)
         ),
-        text(
-            "blocked_by",
-            "Blocked by",
-            "What the graph shows that speaks against a fusion.",
-            gap.blocked_by
-        ),
-        text("detail", "Detail", "Who or what that is.", gap.detail.as_str()),
+        text("blocked_by", "Blocked by", "The reason against a fusion that the graph shows.", gap.blocked_by),
+        text("detail", "Detail", "Details of the reason.", gap.detail.as_str()),
         text(
             "basis",
             "Basis",
-            "derived: the graph shows it; guess: nothing in the graph speaks against it, so the compiler's cost model did.",
+            "derived: the graph shows it; guess: the graph shows no reason, so the compiler's cost model probably decided.",
             if gap.is_derived { "derived" } else { "guess" }
         ),
         text("producer_opcode", "Makes it", "Opcode of the producer.", opcode(gap.producer)),
@@ -252,12 +247,12 @@ fn blocked(gaps: &[Gap]) -> Table {
     let mut rows = Vec::new();
     for (word, pairs, spared) in sums {
         let row = row![
-            text("blocked_by", "Blocked by", "What the graph shows that speaks against a fusion.", word),
+            text("blocked_by", "Blocked by", "The reason against a fusion that the graph shows.", word),
             count("pairs", "Pairs", "Pairs of instructions.", pairs),
             bytes(
                 "run_spared_bytes",
                 "In a run",
-                "Bytes that fusing each pair would spare in one run of the program; pairs overlap, so they do not add up to what all together would.",
+                "Bytes that fusing each pair would save in one run of the program; pairs overlap, so the total saving is less than the sum.",
                 spared
             ),
         ];

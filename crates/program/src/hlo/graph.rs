@@ -18,7 +18,7 @@ use super::find;
 
 const NODE: Param = Param {
     id: "node",
-    doc: "the instruction in the middle, by name; a computation stands for its root; without one, the op that took most time, and the program's result where none was measured",
+    doc: "the instruction in the middle, by name; a computation means its root; by default the op that took the most time, or the program's result if no times were measured",
     kind: ParamKind::Text,
     default: "",
 };
@@ -35,7 +35,7 @@ const RADIUS: Param =
 
 const DIRECTION: Param = Param {
     id: "direction",
-    doc: "steps to what is read (operands), to what reads (users), or both",
+    doc: "follow what is read (operands), what reads (users), or both",
     kind: ParamKind::Choice(&["both", "operands", "users"]),
     default: "both",
 };
@@ -48,7 +48,7 @@ const THROUGH: Param = Param {
 };
 
 const MOST: Param =
-    Param { doc: "how many instructions to show, the nearest first; 0 shows all", default: "500", ..LIMIT };
+    Param { doc: "how many instructions to show, nearest first; 0 shows all", default: "500", ..LIMIT };
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
@@ -99,7 +99,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         notes.add(
             "nodes_left_out",
             Severity::Info,
-            format!("more than {} instructions lie within {} steps", options.limit, options.radius),
+            format!("more than {} instructions are within {} steps", options.limit, options.radius),
             "those farthest away are not shown",
             "ask for fewer steps or one direction, or raise --limit",
         );
@@ -121,7 +121,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             "path_steps",
             "Steps of the path",
             steps,
-            "Length of a shortest path; unknown where none was asked for or there is none this way.",
+            "Length of a shortest path; unknown if none was asked for or there is none in this direction.",
         ),
     ];
     Ok(Report { values, tables: vec![nodes, edges], ..Report::default() })
@@ -225,7 +225,7 @@ impl Writer<'_, '_> {
             duration(
                 "self_ps",
                 "Self time",
-                "Measured time of all executions less that of ops inside; unknown where nothing was measured.",
+                "Measured time of all executions minus that of ops inside; unknown if nothing was measured.",
                 op.map(|op| op.self_ps)
             ),
             float(
@@ -244,7 +244,7 @@ impl Writer<'_, '_> {
             text(
                 "category",
                 "Category",
-                "As profiles call it: the profile's own word where it has one.",
+                "As in profiles: the profile's own name if it has one.",
                 recorded.unwrap_or_else(|| module.category(instruction))
             ),
             text("computation", "Computation", "The computation around it.", computation.name.as_str()),
@@ -310,7 +310,7 @@ fn edges(module: &Module, shown: &Neighbourhood) -> Table {
             text(
                 "kind",
                 "Kind",
-                "data; call where a value enters or leaves a computation; control where only the order is given.",
+                "data; call if a value enters or leaves a computation; control if only the order is given.",
                 kind
             ),
             count(

@@ -30,7 +30,7 @@ const IN: Param = Param {
 
 const OPCODE: Param = Param {
     id: "opcode",
-    doc: "only instructions of this opcode, such as all-reduce; a list with commas stands for any of them",
+    doc: "only instructions of this opcode, such as all-reduce; separate several with commas",
     kind: ParamKind::Text,
     default: "",
 };
@@ -183,7 +183,7 @@ impl<'a> Wanted<'a> {
         let query = match (text, pattern) {
             ("", _) => Query::Anything,
             (_, Some(pattern)) => Query::Pattern(Regex::new(pattern).map_err(|error| {
-                Error::Usage(format!("`query` of `hlo search`: no regular expression: {error}"))
+                Error::Usage(format!("`query` of `hlo search`: not a regular expression: {error}"))
             })?),
             (words, None) => Query::Words(words.to_lowercase()),
         };

@@ -30,7 +30,7 @@ impl<'p> Subject<'p> {
                 "unknown_trip_counts",
                 Severity::Info,
                 format!("{loops} loops of {} do not say how often they run", program.label()),
-                "executions, and what is summed over a run, leave out what is inside them",
+                "executions and sums over a run leave out what is inside them",
                 "",
             );
         }
@@ -47,7 +47,7 @@ impl<'p> Subject<'p> {
                 Some(self.program.label()),
                 Unit::None,
                 Status::Measured,
-                "The HLO module that this is about: the one asked for, else that with the most time on the devices, else the largest.",
+                "The analysed HLO module: the one asked for, else the one with the most time on the devices, else the largest.",
             ),
             Value::new(
                 "launches",

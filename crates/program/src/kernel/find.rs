@@ -73,14 +73,14 @@ pub(super) fn find<'p>(asked: &'p Scoped<'_>, params: &Params) -> Result<Found<'
     }
     if names.is_empty() {
         return Err(Error::Nothing(
-            "no program here has a Pallas kernel with its module: a `tpu_custom_call` whose backend configuration has a body"
+            "no program here has a Pallas kernel with its module, that is, a `tpu_custom_call` whose backend configuration has a body"
                 .into(),
         ));
     }
     names.sort_unstable();
     names.dedup();
     let near = nearest(wanted, names.into_iter()).join(", ");
-    Err(Error::Usage(format!("no kernel `{wanted}`; near it: {near}")))
+    Err(Error::Usage(format!("no kernel `{wanted}`; similar: {near}")))
 }
 
 impl Found<'_> {

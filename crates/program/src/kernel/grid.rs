@@ -31,7 +31,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             "kernel_bound",
             Severity::Info,
             reason.to_string(),
-            "what the kernel computes and moves is between two numbers, or open upwards",
+            "what the kernel computes and moves is between two numbers, or has no upper bound",
             "",
         );
     }
@@ -64,7 +64,7 @@ fn numbers(account: &Account) -> Vec<Value> {
         account.steps,
         Unit::Count,
         Status::Derived,
-        "The product of the grid's extents; unknown where one is known at run time only.",
+        "The product of the grid's sizes; unknown if one is known only at run time.",
     )];
     let mut range = |ids: [&'static str; 2], labels: [&'static str; 2], range: Range, unit, doc| {
         let is_exact = range.value().is_some();
@@ -80,14 +80,14 @@ fn numbers(account: &Account) -> Vec<Value> {
         ["FLOPs of products", "FLOPs of products, at least"],
         account.work.products,
         Unit::Flop,
-        "FLOPs of its matrix products in one execution, over grid, loops and branches: twice the elements of the result times the extent that is summed over. At most, where what runs hangs on data.",
+        "FLOPs of its matrix products in one execution, over grid, loops and branches: twice the elements of the result times the size of the summed dimension. An upper bound if what runs depends on data.",
     );
     range(
         ["vector_flops", "vector_flops_least"],
         ["Vector arithmetic", "Vector arithmetic, at least"],
         account.work.vectors,
         Unit::Flop,
-        "Arithmetic, comparisons and selections of its vectors in one execution, one for each element; conversions and moves are none.",
+        "Arithmetic, comparisons and selections of its vectors in one execution, one for each element; conversions and moves do not count.",
     );
     range(
         ["transcendentals", "transcendentals_least"],
@@ -118,7 +118,7 @@ fn dimensions(kernel: &Kernel<'_>) -> Table {
             count(
                 "extent",
                 "Steps",
-                "Steps along it; unknown where they are known at run time only.",
+                "Steps along it; unknown if they are known only at run time.",
                 dimension.extent
             ),
             text(
@@ -161,21 +161,21 @@ fn argument_row(
         text(
             "role",
             "Role",
-            "Operand or result, scalars that are there before, or memory that lasts from step to step.",
+            "Operand or result, prefetched scalars, or memory that lasts from step to step.",
             role
         ),
         text("type", "Block", "Type of the block as the kernel sees it.", argument.ty.as_str()),
         text(
             "space",
             "Memory",
-            "Where the block lies: vmem, smem, hbm, any (left where it is), semaphore_mem.",
+            "Where the block is: vmem, smem, hbm, any (left where it is), semaphore_mem.",
             Cell::words(argument.space)
         ),
         bytes("block_bytes", "Block bytes", "Bytes of one block, without padding.", argument.bytes),
         text(
             "transform",
             "Index map",
-            "The function from places of the grid to blocks.",
+            "The function from grid positions to blocks.",
             window.map_or(Cell::Unknown, |w| Cell::words(w.transform_name))
         ),
         text(
@@ -187,13 +187,13 @@ fn argument_row(
         count(
             "copies",
             "Copies",
-            "How often a block is copied in one execution: when it is another than in the step before. At most, where that hangs on data.",
+            "How often a block is copied in one execution, which is whenever it differs from the step before. An upper bound if that depends on data.",
             exact(|t| t.copies)
         ),
         count(
             "blocks",
             "Blocks",
-            "Different blocks among them; unknown where places hang on data.",
+            "Different blocks among them; unknown if positions depend on data.",
             traffic.and_then(|t| t.blocks)
         ),
         bytes("copied_bytes", "Copied", "Bytes of all copies.", exact(|t| t.bytes)),
@@ -218,13 +218,13 @@ fn loops(kernel: &Kernel<'_>) -> Table {
             count(
                 "trips",
                 "Trips",
-                "How often it runs each time; unknown where its bounds are no constants.",
+                "How often it runs each time; unknown if its bounds are not constants.",
                 one.trips
             ),
             count(
                 "products",
                 "Products",
-                "Matrix products inside, as they stand in the code.",
+                "Matrix products inside, as written in the code.",
                 Cell::Int(one.products as i64)
             ),
         ]
@@ -239,7 +239,7 @@ fn products(kernel: &Kernel<'_>) -> Table {
             text("left", "Left", "Type of the left factor.", left.as_str()),
             text("right", "Right", "Type of the right factor.", right.as_str()),
             text("result", "Result", "Type of the result.", result.as_str()),
-            count("contracted", "Summed over", "The extent that is summed over.", product.contracted),
+            count("contracted", "Summed over", "The size of the summed dimension.", product.contracted),
             float(
                 "flops",
                 "FLOPs",
@@ -250,7 +250,7 @@ fn products(kernel: &Kernel<'_>) -> Table {
             flag(
                 "gated",
                 "In a branch",
-                "Whether it stands in a branch, so that not every step runs it.",
+                "Whether it is in a branch, so that not every step runs it.",
                 Some(product.is_gated)
             ),
             count("loops", "Loops", "Loops around it.", Cell::Int(product.loops as i64)),

@@ -31,7 +31,7 @@ fn run(asked: &Scoped<'_>, params: &Params, _: &mut Notes) -> Result<Report, Err
             "version",
             "Mosaic version",
             found.mosaic.version(),
-            "`stable_mosaic.version`, by which its operations are meant.",
+            "`stable_mosaic.version`, the version of its operations.",
         ),
         count("operations", "Operations", Some(found.mosaic.op_count() as i64), "Operations of its module."),
         count("text_lines", "Lines", Some(text.lines().count() as i64), "Lines of the text."),

@@ -81,7 +81,7 @@ fn program_and_peak(label: &str, totals: &Totals) -> [Value; 2] {
             Some(label),
             Unit::None,
             Status::Measured,
-            "The program; without --module the one with the largest peak.",
+            "The program; without --module, the one with the largest peak.",
         ),
         Value::new(
             "peak_bytes",
@@ -89,7 +89,7 @@ fn program_and_peak(label: &str, totals: &Totals) -> [Value; 2] {
             Some(totals.peak_bytes),
             Unit::Bytes,
             if totals.lacks_temporaries { Status::Estimated } else { Status::Derived },
-            "Bytes alive at the peak; estimated, and a lower bound, where temporaries are unknown.",
+            "Bytes alive at the peak; estimated, and a lower bound, if temporaries are unknown.",
         ),
     ]
 }
@@ -101,8 +101,8 @@ fn remark_trace(memory: &ProgramMemory<'_, '_>, label: &str, notes: &mut Notes) 
         notes.add(
             "heap_trace_faults",
             Severity::Warning,
-            format!("{faults} events of the heap trace make no sense: frees of what is not held, or buffers without a place"),
-            "the peak may be off by the buffers that they are about",
+            format!("{faults} events of the heap trace are invalid: frees of buffers that are not in use, or buffers without a place"),
+            "the peak may be wrong by the size of these buffers",
             "",
         );
     }
@@ -113,13 +113,13 @@ fn remark_trace(memory: &ProgramMemory<'_, '_>, label: &str, notes: &mut Notes) 
         "no_heap_trace",
         Severity::Warning,
         format!(
-            "nothing says when the temporary buffers of {label} are in use, as where a buffer assignment was read from text"
+            "it is unknown when the temporary buffers of {label} are in use; a buffer assignment in text form does not say"
         ),
         format!(
-            "the peak is that of what lasts; the true one lies between it and {}, the sum of all allocations",
+            "the peak covers only lasting buffers; the true one is between it and {}, the sum of all allocations",
             units::bytes(memory.allocated_bytes() as f64)
         ),
-        "dump with --xla_dump_hlo_as_proto beside --xla_dump_to in XLA_FLAGS: the proto has the heap's history",
+        "dump with --xla_dump_hlo_as_proto in addition to --xla_dump_to in XLA_FLAGS: the proto has the heap's history",
     );
 }
 

@@ -18,7 +18,8 @@ const SELF: Column = Column::duration(
     "Own time",
     "Self time of the ops that come from here: whose innermost frame it is. Summed over devices.",
 );
-const SHARE: Column = Column::share("share", "Share", "Own time over the self time of all ops in the scope.");
+const SHARE: Column =
+    Column::share("share", "Share", "Own time as a share of the self time of all ops in the scope.");
 const TOTAL: Column = Column::duration(
     "total_ps",
     "With callees",
@@ -27,12 +28,12 @@ const TOTAL: Column = Column::duration(
 const FLOP_SHARE: Column = Column::share(
     "flop_share_of_peak",
     "FLOP/s of peak",
-    "FLOPs over own time, over the peak of one device.",
+    "FLOPs per own time, as a share of the peak of one device.",
 );
 const HBM_SHARE: Column = Column::share(
     "hbm_share_of_peak",
     "HBM of peak",
-    "Bytes to and from HBM over own time, over the peak of one device.",
+    "Bytes to and from HBM per own time, as a share of the peak of one device.",
 );
 const OCCURRENCES: Column =
     Column::count("occurrences", "Count", "Executions of these ops, summed over devices.");
@@ -40,7 +41,7 @@ const FLOPS: Column = Column::float(
     "flops",
     "FLOPs",
     Unit::Flop,
-    "FLOPs of all executions of these ops; without those of while, call and conditional, which are those of the ops inside.",
+    "FLOPs of all executions of these ops; without while, call and conditional, because the ops inside them are counted.",
 );
 const BYTES: Column =
     Column::bytes("bytes_accessed", "Bytes", "Bytes accessed by all executions, in all memories.");
@@ -153,7 +154,7 @@ impl<'a, 'p> Lines<'a, 'p> {
                 text(
                     "function",
                     "Function",
-                    "The function around the line, where the compiler recorded it.",
+                    "The function around the line, if the compiler recorded it.",
                     text(Some(&here.function))
                 ),
                 text(

@@ -63,11 +63,11 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
         notes.add(
             "no_source_stacks",
             Severity::Info,
-            "each op names one source line, and no calls that lead there",
-            "time with what is called equals own time, and the tree of calls has one level",
+            "each op has one source line, without the calls that lead there",
+            "time with callees equals own time, and the call tree has one level",
             Fix::jax_or(
-                "leave jax_include_full_tracebacks_in_locations on, as it is by default",
-                "JAX's programs hold the calls; other frameworks write one line for each op",
+                "leave jax_include_full_tracebacks_in_locations on (the default)",
+                "programs of JAX have the calls; other frameworks write one line for each op",
             )
             .for_run(profile),
         );

@@ -349,8 +349,7 @@ fn parse_quantity(text: &str) -> Option<f64> {
 }
 
 /// Why a text with flags has no answer to other questions.
-const FLAGS_ONLY: &str = "this is a text with flags of XLA or libtpu, not a profile: only `audit flags` reads it; of a run it \
-                          says more with `audit flags RUN --script FILE`";
+const FLAGS_ONLY: &str = "this is a text with flags of XLA or libtpu, not a profile: only `audit flags` reads it; with a run, use `audit flags RUN --script FILE`, which says more";
 
 /// Answers a question from its parameters, without a run.
 ///
@@ -460,9 +459,12 @@ fn say_first(report: &mut Report) {
     let finding = Finding {
         id: "file_not_whole",
         severity: Severity::Error,
-        claim: format!("A file is incomplete, so all results cover only what is left: {}", note.message),
+        claim: format!(
+            "A file is incomplete, so all results cover only what could be read: {}",
+            note.message
+        ),
         evidence: note.cost.clone(),
-        ceiling: "nothing: it is the file, not the program".into(),
+        ceiling: "nothing: the file is the problem, not the program".into(),
         recommendation: note.fix.clone(),
         falsifier: "another copy of the file has the same size and the same answers".into(),
         status: Status::Measured,

@@ -67,12 +67,12 @@ fn advice(profile: &Profile, class: Class) -> (&'static str, String, &'static st
         Class::Inside => (
             "inside programs",
             "look at the longest gaps on the timeline: waits for the host or for other devices that no op shows, or kernels that are launched one by one".into(),
-            "the gaps stay where they are when the program runs alone on the device",
+            "the same gaps appear when the program runs alone on the device",
         ),
         _ => (
             "between programs",
             format!(
-                "launch ahead: no blocking reads of results each step, fewer and larger programs, {}",
+                "launch ahead: do not wait for results in each step, use fewer and larger programs, {}",
                 fix::STEPS_ON_DEVICE.for_run(profile)
             ),
             "a capture with less tracing on the host shows no such gaps",

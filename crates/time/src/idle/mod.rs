@@ -103,7 +103,7 @@ fn values(usage: &Usage, sums: &Times, devices: usize, largest: Option<i64>) -> 
             "Capture",
             Some(span),
             capture_status,
-            "The part of the capture that the scope selects, mean over devices that ran ops; estimated where the profiler recorded no start and stop.",
+            "The part of the capture that the scope selects, mean over devices that ran ops; estimated if the profiler recorded no start and stop.",
         ),
         ps(
             "device_busy_ps",
@@ -122,7 +122,7 @@ fn values(usage: &Usage, sums: &Times, devices: usize, largest: Option<i64>) -> 
             "idle_share_of_active_window",
             "Idle share of the active window",
             (active > 0).then(|| idle_in_active as f64 / active as f64),
-            "Idle time from a device's first op to its last, over that time.",
+            "Idle time from a device's first op to its last, as a share of that time.",
         ),
         share(
             "waiting_share_of_active_window",

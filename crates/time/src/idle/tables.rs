@@ -21,7 +21,7 @@ pub(super) fn waterfall(sums: &Times, devices: usize) -> Table {
             text(
                 "class",
                 "What the time goes to",
-                "Each instant of a device's capture is in one class; where several ops run at once, compute goes first, then copies, communication, transfers and waits.",
+                "Each instant of a device's capture is in one class; if several ops run at once, compute comes first, then copies, communication, transfers and waits.",
                 class.phrase()
             ),
             text(
@@ -125,7 +125,7 @@ pub(super) fn gaps(profile: &Profile, gaps: &[Placed]) -> Table {
     for Placed { gap, device, around: (before, after) } in gaps {
         let row = row![
             text("device", "Device", "Device.", profile.device(*device).name.as_str()),
-            text("class", "Kind", "What most of the gap is.", gap.class.phrase()),
+            text("class", "Kind", "The class of most of the gap.", gap.class.phrase()),
             duration("duration_ps", "Time", "How long no op ran.", gap.end_ps - gap.start_ps),
             duration("start_ps", "Start", "From the start of the run.", gap.start_ps),
             duration("end_ps", "End", "From the start of the run.", gap.end_ps),

@@ -14,13 +14,13 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::duration(
         "self_ps",
         "Self time",
-        "Time less that of ops directly inside, summed over executions and devices; that of a group is the sum of its parts.",
+        "Time minus that of ops directly inside, summed over executions and devices; for a group, the sum of its parts.",
     ),
-    Column::share("share", "Share", "Self time over that of the root."),
+    Column::share("share", "Share", "Self time as a share of the root's."),
     Column::share(
         "wasted_share",
         "Wasted",
-        "Share x (1 - the larger of both shares of peak), each at most 1. It does not add up: a group's is of the group's own rates.",
+        "Share x (1 - the larger of both shares of peak), each at most 1. It does not add up, because a group's value uses the group's own rates.",
     ),
     Column::share(
         "flop_share_of_peak",

@@ -96,7 +96,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             wasted,
             Unit::Share,
             Status::Derived,
-            "Share of the ops' time that neither limit explains: 1 less the larger share of peak. Work without a count looks like waste: see time_without_flops_share.",
+            "Share of the ops' time that neither limit explains: 1 minus the larger share of peak. Work without a count looks like waste: see time_without_flops_share.",
         ),
         Value::new(
             "op_count",

@@ -38,7 +38,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "ops",
     label: "Ops",
     group: MenuGroup::Work,
-    question: "Which ops take the time, and how near are they to what the device can do?",
+    question: "Which ops take the time, and how close are they to what the device can do?",
     params: &[BY, ON],
     needs: &[
         "TPU: the XLA Ops line; GPU: streams whose kernels name their hlo_op; CPU: host events with hlo_op",
@@ -104,7 +104,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             sums.flops,
             Unit::Flop,
             Status::Derived,
-            "Without while, call and conditional, whose FLOPs are those of the ops inside. Ops without a FLOP count add nothing: see time_without_flops_share.",
+            "Without while, call and conditional, because the ops inside them are counted. Ops without a FLOP count add nothing: see time_without_flops_share.",
         ),
         Value::new("hbm_bytes", "HBM bytes", sums.hbm_bytes, Unit::Bytes, Status::Derived, "Likewise."),
         Value::new(
@@ -262,19 +262,14 @@ fn row(
     let share = |ps: i64| (all > 0).then(|| ps as f64 / all as f64);
     let expression: String = op.meta.expression.chars().take(200).collect();
     row![
-        text("name", "Name", "The op's name, or that of the group.", op.meta.name.as_ref()),
+        text("name", "Name", "The name of the op or group.", op.meta.name.as_ref()),
         duration(
             "self_ps",
             "Self time",
-            "Time less that of ops directly inside, summed over executions and devices.",
+            "Time minus that of ops directly inside, summed over executions and devices.",
             op.self_ps
         ),
-        share(
-            "self_share",
-            "Share",
-            "Self time over the self time of all ops in the scope.",
-            share(op.self_ps)
-        ),
+        share("self_share", "Share", "Share of the self time of all ops in the scope.", share(op.self_ps)),
         count("occurrences", "Count", "Executions, summed over devices.", op.occurrences),
         text(
             "category",
@@ -291,13 +286,13 @@ fn row(
         share(
             "flop_share_of_peak",
             "FLOP/s of peak",
-            "FLOP rate over the device's peak, of one device.",
+            "FLOP rate as a share of the device's peak, of one device.",
             limits.flop_share
         ),
         share(
             "hbm_share_of_peak",
             "HBM of peak",
-            "HBM rate over the device's peak, of one device.",
+            "HBM rate as a share of the device's peak, of one device.",
             limits.hbm_share
         ),
         rate(
@@ -337,7 +332,7 @@ fn row(
         text(
             "module",
             "Module",
-            "The HLO module; with the program id where several programs share the name.",
+            "The HLO module; with the program id if several programs share the name.",
             Cell::words(module)
         ),
         text(
@@ -357,7 +352,7 @@ fn row(
             "flops",
             "FLOPs",
             Unit::Flop,
-            "FLOPs of all executions as counted for the device; in groups without those of while, call and conditional, which are those of the ops inside.",
+            "FLOPs of all executions as counted for the device; in groups without while, call and conditional, because the ops inside them are counted.",
             op.flops
         ),
         float(

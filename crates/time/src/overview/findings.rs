@@ -43,7 +43,7 @@ pub(super) fn all(usage: &Usage, rates: &Rates, spent: &Spent, selection: &Selec
             ),
         },
         evidence: format!("{}{efficiency}", rest.join(", ")),
-        ceiling: "not known: what bounds a run does not go away as a whole; `diagnose` has causes".into(),
+        ceiling: "not known: a limit does not go away as a whole; `diagnose` has causes".into(),
         recommendation: recommendation(bound, selection).to_owned(),
         falsifier: falsifier(bound).to_owned(),
         status: Status::Derived,
@@ -111,7 +111,7 @@ pub fn diluted(usage: &Usage, flop_shares: Option<(f64, f64)>) -> Option<Finding
         id: "diluted_averages",
         severity: Severity::Warning,
         claim: format!(
-            "The devices are idle for {} of the capture: averages over it are diluted. Read the active window",
+            "The devices are idle for {} of the capture, so averages over it are too low: read those of the active window",
             units::share(of_capture)
         ),
         evidence: format!(
@@ -120,7 +120,7 @@ pub fn diluted(usage: &Usage, flop_shares: Option<(f64, f64)>) -> Option<Finding
             units::duration_ps(usage.capture_ps().unwrap_or(0.0)),
             units::share(of_active)
         ),
-        ceiling: "nothing: what lies outside the active window is not the program".into(),
+        ceiling: "nothing: time outside the active window is not part of the program".into(),
         recommendation:
             "start and stop the profiler around the steps in question, or use --window or --steady".into(),
         falsifier: "the program was meant to run during the rest of the capture".into(),

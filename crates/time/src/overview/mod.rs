@@ -138,14 +138,14 @@ fn values(
             Some(spent.bound_by()).filter(|word| *word != "unknown"),
             Unit::None,
             Derived,
-            "What most of the active window goes to: compute, memory (ops that it bounds, copies on the device), communication, transfer, overhead, input or idle; see the table `time`.",
+            "What takes most of the active window: compute, memory (memory-bound ops, copies on the device), communication, transfer, overhead, input or idle; see the table `time`.",
         ),
         ps(
             "capture_span_ps",
             "Capture",
             usage.capture_ps(),
             capture_status,
-            "Length of the capture, mean over hosts: from the profiler's start and stop times; the span of all events where it recorded none (then estimated).",
+            "Length of the capture, mean over hosts: from the profiler's start and stop times; the span of all events if it recorded none (then estimated).",
         ),
         ps(
             "active_window_ps",

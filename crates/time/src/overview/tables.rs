@@ -39,13 +39,12 @@ pub(super) fn time(spent: &Spent) -> Table {
             text(
                 "class",
                 "What the time goes to",
-                "Each instant of the active window counts once, as in `idle`: under the innermost op that runs; of several at once, \
-                 one that computes before a copy, and a copy before communication. Compute is split by the nearer limit of the roofline.",
+                "Each instant of the active window counts once, as in `idle`, for the innermost op that runs; if several run at once, compute comes before copies, and copies before communication. Compute is split by the nearer limit of the roofline.",
                 of.phrase()
             ),
             duration("time_ps", "Time", "Mean over devices.", *time_ps),
             share("share", "Of active window", "Of the time between first and last op.", spent.share(*of)),
-            text("bound_by", "Kind", "The word of `bound_by` that it counts for.", of.word()),
+            text("bound_by", "Kind", "The value of `bound_by` that it counts for.", of.word()),
         ]
     });
     Table::of("time", "Where the active window goes", rows)
@@ -108,7 +107,7 @@ pub(super) fn top_ops(ops: &[Op<'_>], peaks: &Peaks) -> Table {
         ];
         rows.push(row);
     }
-    Table::of("top_ops", "Ops that take most time", rows)
+    Table::of("top_ops", "Ops that take the most time", rows)
 }
 
 pub(super) fn devices(profile: &Profile, usage: &Usage) -> Table {
@@ -235,7 +234,7 @@ pub(super) fn environment(profile: &Profile, selection: &Selection<'_>) -> Table
     let row = |(name, value): (String, String)| {
         row![
             text("fact", "Fact", "What the profiler recorded.", name),
-            text("value", "Value", "As recorded; several where hosts differ.", value),
+            text("value", "Value", "As recorded; several if hosts differ.", value),
         ]
     };
     Table::of("environment", "Run environment", facts.into_iter().map(row))

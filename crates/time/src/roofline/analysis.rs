@@ -28,7 +28,7 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "Is the program bound by compute or by memory, and how much time does neither explain?",
     params: &[stated::FLOPS, stated::BYTES, stated::LATENCY, stated::CHIP],
     needs: &[
-        "FLOPs and bytes of ops, or of one piece of work as --flops, --bytes and --latency state them",
+        "FLOPs and bytes of ops, or of one piece of work given by --flops, --bytes and --latency",
         "the device's peak FLOP rate and HBM bandwidth",
     ],
     reads: &[Input::Profile, Input::Program],
@@ -43,11 +43,11 @@ macro_rules! line_row {
         row![
             $($first)*,
             duration("time_ps", "Time", "Time summed over executions and devices: self time for ops and categories, busy and idle time for steps.", $line.work.time_ps.round() as i64),
-            share("time_share", "Share", "Of all time in this table; of a step the part between the first op and the last.", $line.time_share()),
+            share("time_share", "Share", "Of all time in this table; for a step, the part between the first op and the last.", $line.time_share()),
             text("bound_by", "Bound by", "The nearer limit: compute or memory.", $line.limits.bound.map(|b| b.word())),
             share("efficiency", "Efficiency", "The larger share of a peak: 1 on the roof.", $line.limits.efficiency),
             duration("gap_ps", "Gap", "Time that neither limit explains: time - max(FLOPs / peak, bytes / bandwidth).", $line.limits.gap_ps),
-            share("gap_share", "Gap share", "Gap over time.", $line.gap_share()),
+            share("gap_share", "Gap share", "Gap divided by time.", $line.gap_share()),
             $($more)*
             float("operational_intensity", "Intensity", Unit::FlopPerByte, "FLOPs per byte of HBM traffic.", $line.limits.intensity),
             rate("flop_rate", "FLOP rate", Unit::FlopRate, "Achieved, of one device.", $line.limits.flop_rate),
@@ -129,7 +129,7 @@ fn values(total: &Sums, peaks: &Peaks) -> Vec<Value> {
             "Operational intensity",
             limits.intensity,
             Unit::FlopPerByte,
-            "FLOPs over bytes to and from HBM.",
+            "FLOPs per byte to and from HBM.",
         ),
         Value::new(
             "ridge_point",
@@ -166,14 +166,14 @@ fn values(total: &Sums, peaks: &Peaks) -> Vec<Value> {
             "Gap",
             limits.gap_ps,
             Unit::Ps,
-            "Time of all ops less the larger of both: what neither limit explains.",
+            "Time of all ops minus the larger of both: what neither limit explains.",
         ),
         v(
             "gap_share",
             "Gap share",
             gap_share,
             Unit::Share,
-            "Gap over time. Small under 10%, large over 30%.",
+            "Gap divided by time. Small under 10%, large over 30%.",
         ),
         v(
             "efficiency",

@@ -22,7 +22,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "steps",
     label: "Steps",
     group: MenuGroup::Time,
-    question: "How long does a step take, how steady is it, and which steps are not like the others?",
+    question: "How long does a step take, how steady is it, and which steps differ from the others?",
     params: &[],
     needs: &[
         "step markers: the devices' Steps lines or jax.profiler.StepTraceAnnotation; else repeated launches of a program",
@@ -39,7 +39,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
     let mut steps = Steps::find(profile, &selection.devices);
     if steps.rows.is_empty() {
         return Err(Error::Nothing(format!(
-            "no steps: {}. To have them, {}",
+            "no steps: {}. To get steps, {}",
             steps.source.explain(),
             fix::MARK_STEPS.for_run(profile)
         )));
@@ -63,24 +63,19 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
         let fastest = step.instances.iter().map(|i| i.duration_ps).min();
         let duration = step.duration_ps();
         let row = row![
-            count(
-                "step",
-                "Step",
-                "The marker's number; counted from 0 where steps are inferred.",
-                step.number
-            ),
+            count("step", "Step", "The marker's number; counted from 0 if steps are inferred.", step.number),
             // Of one or two steps none can be called usual.
             text(
                 "class",
                 "Class",
-                "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: off the median by more than 5% and 4 robust deviations; slower: steady, at a worse level than the best one that lasts.",
+                "steady; warm-up: slow steps at the start; edge: may be cut by the capture; outlier: more than 5% and 4 robust deviations from the median; slower: steady, but at a worse level than the best lasting one.",
                 summary.filter(|s| s.count > 2).map(|_| word(step, course.as_ref()))
             ),
             duration("duration_ps", "Time", "The slowest device's time, as XProf counts a step.", duration),
             share(
                 "off_median",
                 "Off median",
-                "Time over the median of the counted steps, less 1.",
+                "Difference from the median of the counted steps.",
                 median.filter(|m| *m > 0.0).map(|m| duration as f64 / m - 1.0)
             ),
             duration(
@@ -92,7 +87,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             duration(
                 "spread_ps",
                 "Spread",
-                "Slowest less fastest device.",
+                "Slowest minus fastest device.",
                 fastest.filter(|_| step.instances.len() > 1).map(|f| duration - f)
             ),
             text(
@@ -116,7 +111,7 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
                 duration(
                     "duration_ps",
                     "Time",
-                    "Time of the step on this device, by its own clock where it recorded one.",
+                    "Time of the step on this device, by its own clock if it recorded one.",
                     instance.duration_ps
                 ),
                 duration(
@@ -177,7 +172,7 @@ fn course_values(steps: &Steps, course: Option<&StepSeries>) -> Vec<Value> {
             change.map(|(course, change)| course.number(change.at)),
             Unit::Count,
             status,
-            "The first step of another level of step time; unknown where none is found, or where too few steps count.",
+            "The first step at another level of step time; unknown if there is none, or if too few steps count.",
         ),
         Value::new(
             "change_share",
@@ -185,7 +180,7 @@ fn course_values(steps: &Steps, course: Option<&StepSeries>) -> Vec<Value> {
             change.map(|(_, change)| change.size),
             Unit::Share,
             status,
-            "The level from that step on over the one before, less 1: above 0 for slower.",
+            "The level from that step on, compared with the one before: above 0 is slower.",
         ),
         Value::new(
             "stall_period",
@@ -193,7 +188,7 @@ fn course_values(steps: &Steps, course: Option<&StepSeries>) -> Vec<Value> {
             period.map(|(_, period)| period.every),
             Unit::Count,
             status,
-            "Every so many steps one takes longer; unknown where no such period is found.",
+            "Every so many steps, one takes longer; unknown if there is no such period.",
         ),
     ]
 }
@@ -212,7 +207,7 @@ fn findings(steps: &Steps, course: &StepSeries) -> Vec<Finding> {
             ceiling: format!("{:.2}x: {} of the steps' time", ceiling::speedup(saved), units::share(saved)),
             speedup: Some(ceiling::speedup(saved)),
             recommendation:
-                "`diagnose` says what these steps have more of, on which devices, and what the host did"
+                "`diagnose` says what takes longer in these steps, on which devices, and what the host did"
                     .into(),
             falsifier: "another capture of the same program shows no such steps".into(),
             status,
@@ -291,7 +286,7 @@ fn class_row(
         duration(
             "time_ps",
             "Time",
-            "The step on that device, on the run's clock: the sum of the columns that follow.",
+            "The step on that device, on the run's clock: the sum of the next columns.",
             at.end_ps - at.start_ps
         ),
         column(Class::Compute.column(), times.of(Class::Compute)),
@@ -361,7 +356,7 @@ pub fn values(steps: &Steps, summary: Option<&Summary>) -> Vec<Value> {
             summary.map(|s| s.count),
             Unit::Count,
             status,
-            "Steps counted: those at the edges of the capture that may be cut are not.",
+            "Steps counted; steps at the edges of the capture that may be cut are not.",
         ),
         time(
             "step_time_mean_ps",
@@ -375,7 +370,7 @@ pub fn values(steps: &Steps, summary: Option<&Summary>) -> Vec<Value> {
             "Step time, mean over devices",
             mean_over_devices(steps),
             derived,
-            "Mean over counted steps and devices. The slowest device's mean is above it where devices take turns at being slow.",
+            "Mean over counted steps and devices. It is below the slowest device's mean if devices take turns at being slow.",
         ),
         time(
             "step_time_sd_ps",
@@ -412,7 +407,7 @@ pub fn values(steps: &Steps, summary: Option<&Summary>) -> Vec<Value> {
             summary.and_then(Summary::variation),
             Unit::Share,
             derived,
-            "Standard deviation over mean.",
+            "Standard deviation divided by mean.",
         ),
         Value::new(
             "step_source",
@@ -436,7 +431,7 @@ pub fn values(steps: &Steps, summary: Option<&Summary>) -> Vec<Value> {
             Some(classed(StepClass::Outlier)),
             Unit::Count,
             derived,
-            "Steps off the median by more than 5% and 4 robust deviations.",
+            "Steps more than 5% and 4 robust deviations from the median.",
         ),
         Value::new(
             "edge_steps",

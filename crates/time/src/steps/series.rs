@@ -239,7 +239,7 @@ impl StepSeries {
         } else {
             let slower = 1.0 / (1.0 + change.size) - 1.0;
             format!(
-                "until step {} steps take {} longer than those behind it ({} against {})",
+                "until step {} steps take {} longer than those after it ({} against {})",
                 self.number(change.at - 1),
                 units::share(slower),
                 level(times.1),

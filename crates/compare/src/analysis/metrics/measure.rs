@@ -133,7 +133,7 @@ fn step_times(run: &Run<'_, '_>) -> Vec<Metric> {
             STEP_TIME,
             "Step time, mean",
             run.steps.clone(),
-            "Mean over the counted steps, of each that of its slowest device; the active window where the run has no steps.",
+            "Mean over the counted steps of the slowest device's time; the active window if the run has no steps.",
         ),
         of("step_time_p50_ps", "Step time, median", summary.map(|s| s.p50), "Median over the counted steps."),
         of(
@@ -158,7 +158,7 @@ fn work(run: &Run<'_, '_>, scope: &Scope) -> Vec<Metric> {
     vec![
         metric(
             "flops_per_step",
-            "FLOPs a step",
+            "FLOPs per step",
             run.flops,
             Unit::Flop,
             run.derived,
@@ -170,18 +170,18 @@ fn work(run: &Run<'_, '_>, scope: &Scope) -> Vec<Metric> {
             "MFU",
             mfu.map(|(_, share)| share),
             "flops_per_step",
-            "As `compute mfu` has it without a stated model: FLOPs over peak and step time.",
+            "As in `compute mfu` without a stated model: FLOPs divided by peak and step time.",
         ),
         over(
             "flop_share_of_peak",
             "FLOP rate of peak",
             whole.flop_share,
             "flops_per_step",
-            "FLOPs of a step as the compiler counts them over peak and step time, idle time included, mean over devices.",
+            "FLOPs of a step, as counted by the compiler, divided by peak and step time including idle time; mean over devices.",
         ),
         metric(
             "hbm_bytes_per_step",
-            "HBM bytes a step",
+            "HBM bytes per step",
             run.hbm_bytes,
             Unit::Bytes,
             run.derived,
@@ -193,7 +193,7 @@ fn work(run: &Run<'_, '_>, scope: &Scope) -> Vec<Metric> {
             "HBM rate of peak",
             whole.hbm_share,
             "hbm_bytes_per_step",
-            "Bytes to and from HBM over peak bandwidth and step time, idle time included, mean over devices.",
+            "Bytes to and from HBM divided by peak bandwidth and step time including idle time; mean over devices.",
         ),
     ]
 }
@@ -210,14 +210,14 @@ fn times(run: &Run<'_, '_>) -> Vec<Metric> {
             idle_ps.and_then(|ps| run.share_of_step(ps)),
             run.derived,
             Judge::Like("idle_ps"),
-            "Idle time over step time. It falls too where a step gets longer: read the time above.",
+            "Idle time divided by step time. It also falls if a step gets longer: read the time above.",
         ),
         time(
             run,
             "exposed_communication_ps",
             "Exposed communication",
             exposed,
-            "Time of a step in collectives while nothing computes, mean over devices, as `comm` has it.",
+            "Time of a step in collectives while nothing computes, mean over devices, as in `comm`.",
         ),
         share(
             "exposed_communication_share",
@@ -225,7 +225,7 @@ fn times(run: &Run<'_, '_>) -> Vec<Metric> {
             exposed_ps.and_then(|ps| run.share_of_step(ps)),
             run.derived,
             Judge::Like("exposed_communication_ps"),
-            "Exposed communication over step time.",
+            "Exposed communication divided by step time.",
         ),
     ]
 }
@@ -252,7 +252,7 @@ fn hotspot(run: &Run<'_, '_>) -> Vec<Metric> {
                 Unit::Ps,
                 run.measured,
                 Judge::SamplesOf("top_op"),
-                "Its time in a step, mean over devices. It may be another op in either run.",
+                "Its time in a step, mean over devices. It may be a different op in each run.",
             )
         },
         share(
@@ -261,7 +261,7 @@ fn hotspot(run: &Run<'_, '_>) -> Vec<Metric> {
             ps.and_then(|ps| run.share_of_step(ps)),
             run.derived,
             Judge::Like("top_op_ps"),
-            "Its time over step time.",
+            "Its time divided by step time.",
         ),
     ]
 }
@@ -302,7 +302,7 @@ fn roofline(run: &Run<'_, '_>) -> Vec<Metric> {
             gap_share,
             run.derived,
             Judge::Like("gap_ps"),
-            "Gap over the time of ops.",
+            "Gap divided by the time of ops.",
         ),
     ]
 }
@@ -321,7 +321,7 @@ fn one_of_a_run(run: &Run<'_, '_>, scope: &Scope) -> Vec<Metric> {
             Unit::Bytes,
             peak.map_or(Status::Unknown, |(_, status)| status),
             Judge::Exact,
-            "Bytes alive at the peak of the program that needs the most, as `memory peak` has it.",
+            "Bytes alive at the peak of the program that needs the most, as in `memory peak`.",
         ),
         metric(
             "compile_time_ps",
@@ -330,7 +330,7 @@ fn one_of_a_run(run: &Run<'_, '_>, scope: &Scope) -> Vec<Metric> {
             Unit::Ps,
             Status::Measured,
             Judge::Nothing,
-            "Time in which hosts compiled during the capture, summed over hosts; unknown where the capture holds no compilation.",
+            "Time in which hosts compiled during the capture, summed over hosts; unknown if the capture has no compilation.",
         ),
     ]
 }

@@ -95,7 +95,7 @@ fn wrong_variable(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
         flag: text_of(one),
         with: variable.to_owned(),
         why: format!(
-            "{variable} is read by {}, which does not have it in {} and stops at flags that it does not have; {} has it",
+            "{variable} is read by {}, which does not have this flag in {} and stops at unknown flags; {} has it",
             reader.library, reader.version, other.library
         ),
         recommendation: format!("{}=\"… {}\"", other.variable, text_of(one)),
@@ -122,7 +122,7 @@ fn wrong_value(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
     if one.form == Form::Separate && kind == Kind::Bool {
         return Some(conflict(
             format!(
-                "a flag of yes or no takes its value only behind `=`: this says yes, and `{}` is left over",
+                "a yes-or-no flag takes its value only after `=`: this sets it to yes, and `{}` is left over",
                 one.value
             ),
             text_of(one),
@@ -144,17 +144,17 @@ fn refused(one: &Use, asked: &[&'static Release]) -> Option<Conflict> {
             "unknown_flag",
             Severity::Warning,
             format!(
-                "{} {} does not have it: it stops there, or has it under another name",
+                "{} {} does not have it: the program stops there, or the flag has another name",
                 release.library, release.version
             ),
-            "take it out, or look up its name in this release".to_owned(),
+            "remove it, or look up its name in this release".to_owned(),
             release.source.clone(),
         ),
         Standing::Retired(release) if asked.contains(&release) => (
             "retired_flag",
             Severity::Warning,
-            format!("{} {} has taken it out and refuses it", release.library, release.version),
-            "take it out".to_owned(),
+            format!("{} {} has removed it and refuses it", release.library, release.version),
+            "remove it".to_owned(),
             release.source.clone(),
         ),
         Standing::Renamed(known) => (
@@ -185,7 +185,7 @@ fn lost(given: &Given, one: &Use) -> Option<Conflict> {
     let (why, with) = match one.lost? {
         Lost::Repeated(line) => {
             let last = given.effective(&one.name).filter(|last| last.value != one.value)?;
-            (format!("it is given again in line {line}: the last one holds"), text_of(last))
+            (format!("it is given again in line {line}: the last one wins"), text_of(last))
         }
         Lost::Overwritten(line) => {
             // Nothing is lost where the new assignment has it too.
@@ -195,7 +195,7 @@ fn lost(given: &Given, one: &Use) -> Option<Conflict> {
             let variable = one.variable.clone().unwrap_or_default();
             (
                 format!(
-                    "line {line} assigns {variable} again and drops what it held: if both lines run, this has no effect"
+                    "line {line} assigns {variable} again and drops its earlier value: if both lines run, this has no effect"
                 ),
                 variable,
             )

@@ -53,16 +53,16 @@ fn stall(one: &Missing<'_>, all: &[&Missing<'_>]) -> Finding {
         id: "missing_flag",
         severity: if share >= 0.10 { Severity::Warning } else { Severity::Info },
         claim: format!(
-            "{} takes {} of the active window; flags that are meant to hide it and are neither set nor known to be on by default: {}",
+            "{} takes {} of the active window; flags that can hide it and are neither set nor known to be on by default: {}",
             one.stall.kind,
             units::share(share),
             names.join(", ")
         ),
         evidence: format!("{} in such ops, summed over devices", units::duration_ps(one.stall.total_ps as f64)),
-        ceiling: format!("{:.2}x, if none of it were left; a flag can hide a part only", ceiling::speedup(share)),
+        ceiling: format!("{:.2}x, if none of it were left; a flag can hide only a part", ceiling::speedup(share)),
         speedup: Some(ceiling::speedup(share)),
         recommendation: one.recommendation.clone(),
-        falsifier: "the compiled program has the same synchronous collectives with the flag (`hlo counters`), or the step time stays"
+        falsifier: "with the flag the compiled program has the same synchronous collectives (`hlo counters`), or the step time does not change"
             .into(),
         status: Status::Estimated,
         links: vec![Link::to("audit flags").row("missing", one.known.name.as_str()), Link::to("ops").param("by", "category")],

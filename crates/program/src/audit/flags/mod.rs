@@ -23,7 +23,7 @@ const SCRIPT: Param = Param {
 
 const VERSION: Param = Param {
     id: "version",
-    doc: "the releases that the flags are for, such as libtpu-0.0.52 or libtpu-0.0.52,jaxlib-0.10.2 [default: what the profile says]",
+    doc: "the releases that read the flags, such as libtpu-0.0.52 or libtpu-0.0.52,jaxlib-0.10.2 [default: those in the profile]",
     kind: ParamKind::Text,
     default: "",
 };
@@ -36,8 +36,8 @@ pub static ANALYSIS: Analysis = Analysis {
     question: "Which XLA and libtpu flags was the run started with, do any conflict, and which would help?",
     params: &[SCRIPT, VERSION],
     needs: &[
-        "flags: a text as the RUN or with --script; profiles usually hold none",
-        "for what is missing also a run: a device's op lines",
+        "flags: a text as the RUN or with --script; profiles usually have none",
+        "for missing flags, also a run: a device's op lines",
     ],
     reads: &[Input::Profile, Input::Program, Input::Flags],
     example: "audit flags logs --script launch.sh",
@@ -75,7 +75,7 @@ fn given(profile: &Profile, script: &str) -> Result<Option<Given>, Error> {
         let given = Given::of_text(haloscope_report::head(text, parse::LARGEST), from);
         if given.uses.is_empty() {
             return Err(Error::Nothing(
-                "no flag of XLA or libtpu is in the text; expected --xla_…, XLA_FLAGS, LIBTPU_INIT_ARGS, or keys such as \
+                "the text has no flag of XLA or libtpu; expected --xla_…, XLA_FLAGS, LIBTPU_INIT_ARGS, or keys such as \
                  \"xla_tpu_…\": true"
                     .into(),
             ));
@@ -106,8 +106,8 @@ fn releases(profile: &Profile, words: &str, notes: &mut Notes) -> Result<Vec<&'s
             None if is_release => notes.add(
                 "release_not_listed",
                 Severity::Warning,
-                format!("the flags of {word} are not listed here; listed are: {}", known.join(", ")),
-                "a flag that is in no list is called `not known here`, never wrong",
+                format!("there is no list of flags for {word}; there are lists for: {}", known.join(", ")),
+                "a flag that is in no list is reported as `not known here`, never as wrong",
                 "",
             ),
             None => {
@@ -133,21 +133,18 @@ fn remarks(
             "no_flags_in_profile",
             Severity::Warning,
             "the profile does not say which flags the run was started with",
-            "missing flags cannot be named: flags that were not recorded may have been set",
+            "missing flags cannot be named, because flags that were not recorded may have been set",
             "pass the launch script or a dump of the environment with --script",
         );
     }
     if stalls.is_none() {
-        let what = if profile.is_flags() {
-            "only flags were given, no run"
-        } else {
-            "the run has no time of devices"
-        };
+        let what =
+            if profile.is_flags() { "only flags were given, no run" } else { "the run has no device times" };
         notes.add(
             "no_stalls",
             Severity::Info,
             what,
-            "no flag is called missing: that takes a stall that was measured",
+            "no flag is reported as missing: that needs a measured stall",
             "audit flags RUN --script FILE",
         );
     }
@@ -156,7 +153,7 @@ fn remarks(
             "release_not_known",
             Severity::Info,
             "the releases of libtpu and jaxlib are not known",
-            "a flag that is in none of the lists is called `not known here`; it may be right for the release in use",
+            "a flag that is in none of the lists is reported as `not known here`; it may be right for the release in use",
             "--version libtpu-0.0.52,jaxlib-0.10.2",
         );
     }
@@ -183,7 +180,7 @@ fn values(
             given.map(|g| g.from.as_str()),
             Unit::None,
             Derived,
-            "What the flags were read from; unknown where neither a text nor the profile has any.",
+            "Where the flags were read from; unknown if neither a text nor the profile has any.",
         ),
         Value::new(
             "releases",
@@ -191,14 +188,14 @@ fn values(
             (!asked.is_empty()).then(|| names.join(", ")),
             Unit::None,
             Derived,
-            "The releases that names were looked up in: as given with --version, else as the profile states; unknown where it does not.",
+            "The releases whose lists were used: as given with --version, else as in the profile; unknown if it does not say.",
         ),
-        number("flag_count", "Flags", count(&|_| true), "Flags in the text, repeated ones each time."),
+        number("flag_count", "Flags", count(&|_| true), "Flags in the text; repeated ones count each time."),
         number(
             "effective_count",
             "With effect",
             count(&|u| u.lost.is_none()),
-            "Flags that no later line takes away.",
+            "Flags that no later line removes.",
         ),
         number(
             "unknown_count",
@@ -210,7 +207,7 @@ fn values(
             "not_known_here_count",
             "Not known here",
             count(&|u| status(u) == "not known here"),
-            "Flags in no list, where the release is not known: not wrong for that.",
+            "Flags in no list, if the release is not known: they are not necessarily wrong.",
         ),
         number("conflict_count", "Do not fit", given.map(|_| conflicts), "Rows of the table `conflicts`."),
         number(

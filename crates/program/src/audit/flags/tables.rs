@@ -46,14 +46,14 @@ pub(super) fn flags(given: &Given, asked: &[&'static Release]) -> Table {
             text(
                 "status",
                 "Status",
-                "`known`; `renamed`; `retired` or `unknown` in the release in use; `not known here` where the release is not known and no list has it, which does not make it wrong.",
+                "`known`; `renamed`; `retired` or `unknown` in the release in use; `not known here` if the release is not known and no list has it, which does not make it wrong.",
                 status
             ),
-            text("effect", "Effect", "`yes`, or which line takes it away.", effect),
+            text("effect", "Effect", "`yes`, or which line removes it.", effect),
             text(
                 "intent",
                 "For",
-                "What it is for; unknown where the table does not say.",
+                "What it is for; unknown if the table does not say.",
                 known.map(|k| k.intent.as_str())
             ),
             text("does", "What it does", "What it does.", renamed.or_else(|| known.map(|k| k.does.clone()))),
@@ -63,7 +63,7 @@ pub(super) fn flags(given: &Given, asked: &[&'static Release]) -> Table {
                 "Its default, as the source says.",
                 known.and_then(|k| some(&k.default))
             ),
-            text("kind", "Takes", "What values the release takes.", kind.and_then(Kind::word)),
+            text("kind", "Takes", "The values that the release accepts.", kind.and_then(Kind::word)),
             text(
                 "since",
                 "Known in",
@@ -76,8 +76,8 @@ pub(super) fn flags(given: &Given, asked: &[&'static Release]) -> Table {
                 "The environment variable that the text assigns.",
                 one.variable.as_deref()
             ),
-            count("line", "Line", "Where it stands in the text.", one.line),
-            text("source", "Source", "Who says what it does.", known.map(|k| k.source.as_str())),
+            count("line", "Line", "Its place in the text.", one.line),
+            text("source", "Source", "The source of what it does.", known.map(|k| k.source.as_str())),
         ];
         rows.push(row);
     }
@@ -89,22 +89,22 @@ pub(super) fn conflicts(conflicts: &[Conflict]) -> Table {
     for one in conflicts {
         let row = row![
             text("flag", "Flag", "The flag as given.", one.flag.as_str()),
-            text("with", "With", "What it does not go with.", some(&one.with)),
+            text("with", "With", "What it conflicts with.", some(&one.with)),
             text("why", "Why", "What goes wrong.", one.why.as_str()),
             text("lever", "Write instead", "The text to use.", one.recommendation.as_str()),
             text(
                 "status",
                 "Known",
-                "`given` where the text says both; `by default` where it rests on a stated default, or on a release that is assumed.",
+                "`given` if the text has both; `by default` if it depends on a stated default or on an assumed release.",
                 if one.by_default { "by default" } else { "given" }
             ),
-            count("line", "Line", "Where the flag stands.", one.line),
+            count("line", "Line", "The flag's place in the text.", one.line),
             text("rule", "Rule", "The finding's id.", one.id.replace('_', " ")),
-            text("source", "Source", "Who says so.", one.source.as_str()),
+            text("source", "Source", "The source.", one.source.as_str()),
         ];
         table.push(row);
     }
-    Table::of("conflicts", "What does not fit", table)
+    Table::of("conflicts", "Conflicts", table)
 }
 
 pub(super) fn missing(missing: &[Missing<'_>]) -> Table {
@@ -116,17 +116,22 @@ pub(super) fn missing(missing: &[Missing<'_>]) -> Table {
             share(
                 "stall_share",
                 "Of window",
-                "That time, measured, over the devices' active windows.",
+                "That measured time as a share of the devices' active windows.",
                 one.stall.share
             ),
             duration("stall_ps", "Time", "That time, summed over devices.", one.stall.total_ps),
             text(
                 "lever",
                 "Add",
-                "The text to add, with the flags that must stand beside it.",
+                "The text to add, with the flags that it needs.",
                 one.recommendation.as_str()
             ),
-            text("now", "Now", "What the text has now; unknown where it has nothing.", one.now.as_deref()),
+            text(
+                "now",
+                "Now",
+                "The current value in the text; unknown if there is none.",
+                one.now.as_deref()
+            ),
             text("default", "Default", "Its default; unknown if no source says.", some(&one.known.default)),
             text("does", "What it does", "What it does.", one.known.does.as_str()),
             text(
@@ -135,11 +140,11 @@ pub(super) fn missing(missing: &[Missing<'_>]) -> Table {
                 "The release whose list has it.",
                 one.release.map_or(Cell::Unknown, |r| format!("{} {}", r.library, r.version).into())
             ),
-            text("source", "Source", "Who says so.", one.known.source.as_str()),
+            text("source", "Source", "The source.", one.known.source.as_str()),
         ];
         table.push(row);
     }
-    Table::of("missing", "Missing for a stall that was measured", table)
+    Table::of("missing", "Missing flags for measured stalls", table)
 }
 
 pub(super) fn stalls(stalls: &Stalls) -> Table {
@@ -157,7 +162,7 @@ pub(super) fn stalls(stalls: &Stalls) -> Table {
                 "A kind of collective, transfers to and from the host, or waits for asynchronous copies.",
                 one.kind
             ),
-            share("stall_share", "Of window", "Over the devices' active windows.", one.share),
+            share("stall_share", "Of window", "Share of the devices' active windows.", one.share),
             duration(
                 "stall_ps",
                 "Time",

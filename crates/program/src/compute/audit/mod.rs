@@ -94,14 +94,14 @@ pub(super) fn table(rows: &[Row<'_, '_, '_>], all_ps: i64) -> Table {
             text(
                 "kind",
                 "Kind",
-                "padded product, padded bytes, cast, cast there and back, copy: and why it is there, relayout.",
+                "padded product, padded bytes, cast, cast there and back, copy with its reason, relayout.",
                 kind
             ),
             text("op", "Op", "The op whose time it is.", meta.name.as_ref()),
             duration(
                 "self_ps",
                 "Time",
-                "Self time of the op, of an asynchronous copy its start's and end's.",
+                "Self time of the op; for an asynchronous copy, of its start and end.",
                 row.self_ps
             ),
             share(
@@ -113,13 +113,13 @@ pub(super) fn table(rows: &[Row<'_, '_, '_>], all_ps: i64) -> Table {
             duration(
                 "wasted_ps",
                 "Wasted",
-                "Time that would be spared: for casts, copies and relayouts all of it; for padding an estimate: the least time by the roofline with padding less that without.",
+                "Time that would be saved: all of it for casts, copies and relayouts; for padding an estimate, the roofline's least time with padding minus that without.",
                 row.wasted_ps.map(f64::round)
             ),
             bytes(
                 "bytes",
                 "Bytes",
-                "Bytes that the op moves; for padded bytes those that are padding.",
+                "Bytes that the op moves; for padded bytes, only the padding.",
                 row.bytes.map(f64::round)
             ),
             text("detail", "Detail", "Shapes and reasons.", Cell::words(&row.detail)),

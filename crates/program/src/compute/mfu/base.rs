@@ -77,7 +77,7 @@ impl Base {
             "no_steps",
             Severity::Info,
             "the run has no steps that can be counted",
-            "the active window, from the first op to the last, stands for one step",
+            "the active window, from the first op to the last, counts as one step",
             fix::MARK_STEPS.for_run(profile),
         );
         let steps = Steps { source: haloscope_time::steps::StepSource::None, rows: Vec::new() };

@@ -31,14 +31,15 @@ pub(super) fn disagreement(all: &[Method]) -> Option<Finding> {
         } else {
             format!("{}: {}", method.counts, method.differs)
         },
-        ceiling: "nothing: both are right about what they count".into(),
+        ceiling: "nothing: both are correct, but count different things".into(),
         speedup: None,
         recommendation: if ratio > 1.0 {
             "check --devices-count and --global-batch first; then give kernels a cost estimate".into()
         } else {
-            "what the program computes beside the model is what could be spared: recomputation, masked work, padding".into()
+            "reduce what the program computes besides the model: recomputation, masked work, padding".into()
         },
-        falsifier: "the same count with rematerialisation off and a cost estimate on every kernel".into(),
+        falsifier: "the counts stay the same with rematerialisation off and a cost estimate on every kernel"
+            .into(),
         status: method.status,
         links: vec![Link::to("compute mfu").table("methods"), Link::to("compute").table("phases")],
         ..Finding::default()
@@ -60,12 +61,12 @@ pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base, idle: Opt
     let mut why: Vec<(f64, String)> = vec![
         (
             causes.uncounted,
-            "of op time is in kernels without a FLOP count: the true share is higher".to_owned(),
+            "of op time is in kernels without a FLOP count, so the true share is higher".to_owned(),
         ),
         (share(&|f| !f.class.has_limits()), "of op time is communication, transfers and waits".to_owned()),
         (
             share(&|f| f.class.has_limits() && !f.class.multiplies() && f.op.flops.is_some()),
-            "of op time is neither product, convolution nor attention".to_owned(),
+            "of op time is not in products, convolutions or attention".to_owned(),
         ),
     ];
     if let (Some(recomputed), true) = (causes.recomputed, method.id != "HLO FLOPs") {
@@ -87,19 +88,19 @@ pub(super) fn low(all: &[Method], facts: &[Fact<'_, '_>], base: &Base, idle: Opt
             "{} a step of {}; {}",
             units::flops(method.flops.unwrap_or(0.0)),
             units::duration_ps(step_ps),
-            if words.is_empty() { "products take nearly all op time".to_owned() } else { words.join("; ") }
+            if words.is_empty() { "matrix products take nearly all op time".to_owned() } else { words.join("; ") }
         ),
         ceiling: if is_training {
             format!(
-                "{:.2}x at the {} that dense training reaches; a model of experts may reach less",
+                "{:.2}x at the {} that dense training reaches; a model with experts may reach less",
                 USUAL / mfu.max(1e-6),
                 units::share(USUAL)
             )
         } else {
-            "not known: a program without a backward pass may be held by memory rather than FLOPs".to_owned()
+            "not known: a program without a backward pass may be limited by memory instead of FLOPs".to_owned()
         },
         speedup: None,
-        recommendation: "start with the largest of these shares: `compute` for time beyond the roofline, `idle` for time without ops".into(),
+        recommendation: "start with the largest of these shares: `compute` shows time beyond the roofline, `idle` time without ops".into(),
         falsifier: "kernels with a cost estimate, or --flops-per-token of the model, give another share".into(),
         status: if is_certain { Status::Derived } else { Status::Estimated },
         links: vec![Link::to("compute mfu").table("methods"), Link::to("compute").table("categories")],

@@ -77,25 +77,24 @@ impl Causes {
         }
         if self.uncounted > 0.005 {
             words.push(format!(
-                "kernels with {} of the time have no FLOP count, so the compiler's is too low",
+                "kernels with {} of the time have no FLOP count, so the compiler's count is too low",
                 units::share(self.uncounted)
             ));
         }
         if let Some(share) = self.other_flops.filter(|share| *share > 0.005) {
-            words.push(format!("{} of the compiler's FLOPs are in no product", units::share(share)));
+            words.push(format!("{} of the compiler's FLOPs are not in matrix products", units::share(share)));
         }
         if stated.config.is_some() && !stated.all_keys && model_is_less {
-            words
-                .push("attention that computes what the mask hides counts in full in the program".to_owned());
+            words.push("the program's count includes attention work that the mask hides".to_owned());
         }
         if let Some(config) = stated.config.filter(ModelConfig::is_mixture) {
             words.push(format!(
-                "experts: a token is counted in {} of {}, the program computes their capacity, filled or not",
+                "experts: each token counts in {} of {}, but the program computes their full capacity",
                 config.experts_per_token, config.experts
             ));
         }
         if model_is_less {
-            words.push("padding counts in the program".to_owned());
+            words.push("the program's count includes padding".to_owned());
         }
         words.join("; ")
     }
@@ -144,7 +143,7 @@ pub(super) fn all(
             let counts = format!("the same with attention in full, {}", units::flops(each.attention_full));
             let mut method = maker.model("config, no causal discount", full, counts, Status::Estimated);
             method.differs =
-                "counts what a causal mask hides, as older papers do: kernels that skip it look faster than they are".into();
+                "counts the work that a causal mask hides, as older papers do: kernels that skip it look faster than they are".into();
             found.push(method);
         }
     }
@@ -188,7 +187,8 @@ impl Maker<'_> {
     }
 
     fn hlo(&self) -> Method {
-        let mut differs = vec!["counts what ran: recomputation, padding and masked work included".to_owned()];
+        let mut differs =
+            vec!["counts what ran, including recomputation, padding and masked work".to_owned()];
         if self.causes.uncounted > 0.005 {
             differs.push(format!(
                 "a lower bound: kernels with {} of the time have no FLOP count",
@@ -213,12 +213,12 @@ impl Maker<'_> {
         let flops = self.base.flops? * share;
         let same = (share - 1.0).abs() < 1e-6;
         Some(Method {
-            counts: "FLOPs of operations as written, where the profiler states them (model_flops)".into(),
+            counts: "FLOPs of operations as written, if the profiler states them (model_flops)".into(),
             differs: if same {
-                "the same as the compiler's count here: nothing was padded or rewritten that it knows of"
-                    .into()
+                "the same as the compiler's count here: it knows of no padding or rewriting".into()
             } else {
-                "without what the compiler adds (padding, splitting of wide types); recomputation is still in it".into()
+                "without what the compiler adds (padding, splitting of wide types), but with recomputation"
+                    .into()
             },
             ..self.method("model FLOPs", Some(flops), Status::Derived)
         })
@@ -247,10 +247,7 @@ impl Maker<'_> {
             mfu: method.flops.map(|flops| flops / seconds / mean),
             peak: Some(mean),
             peak_used: "mean of the peaks of the types, weighted by FLOPs".into(),
-            counts: format!(
-                "{} of the FLOPs are in a type with a peak of its own",
-                units::share(narrow / all)
-            ),
+            counts: format!("{} of the FLOPs are in a type with its own peak", units::share(narrow / all)),
             differs: "compared with a higher peak than that of 16-bit floats".into(),
             ..method
         })
@@ -261,7 +258,7 @@ impl Maker<'_> {
             return Some(Method {
                 mfu: Some(share),
                 counts: "cycles in which the matrix units were busy, over all cycles, by hardware counters".into(),
-                differs: "over the whole time that was sampled, idle time between steps included; a unit that works on padding is busy".into(),
+                differs: "over the whole sampled time, including idle time between steps; a unit that works on padding is busy".into(),
                 peak: None,
                 peak_used: "cycles".into(),
                 ..self.method("matrix unit counters", None, Status::Derived)
@@ -274,7 +271,7 @@ impl Maker<'_> {
                 "kernels that use tensor cores take {} of kernel time, by their names",
                 units::share(share)
             ),
-            differs: "no utilisation: a bound on it, as far as products are concerned".into(),
+            differs: "not a utilisation, but an upper bound on it for matrix products".into(),
             peak: None,
             peak_used: String::new(),
             ..self.method("tensor core kernels", None, Status::Unknown)
@@ -307,20 +304,20 @@ pub(super) fn table(all: &[Method]) -> Table {
         };
         let row = row![
             text("method", "Method", "How the FLOPs are counted.", method.id),
-            share("mfu", "MFU", "FLOPs over peak x time; not cut at 100%.", method.mfu),
-            float("flops_per_step", "FLOPs a step", Unit::Flop, "Of one device.", method.flops),
+            share("mfu", "MFU", "FLOPs / (peak x time); not limited to 100%.", method.mfu),
+            float("flops_per_step", "FLOPs per step", Unit::Flop, "Of one device.", method.flops),
             float(
                 "ratio_to_hlo",
-                "Over HLO",
+                "Ratio to HLO",
                 Unit::Ratio,
-                "These FLOPs over those that the compiler counts for what ran.",
+                "These FLOPs divided by those that the compiler counts for what ran.",
                 method.ratio
             ),
             rate(
                 "flop_rate",
                 "FLOP rate",
                 Unit::FlopRate,
-                "Of one device, over the step, idle time included.",
+                "Of one device, over the step including idle time.",
                 rate
             ),
             rate(
@@ -333,7 +330,7 @@ pub(super) fn table(all: &[Method]) -> Table {
             text(
                 "peak_used",
                 "Peak used",
-                "Of what it is the peak, and who says so.",
+                "The type that it is the peak of, and its source.",
                 Cell::words(&method.peak_used)
             ),
             text("status", "Known", "derived, estimated, or unknown.", status),
@@ -341,7 +338,7 @@ pub(super) fn table(all: &[Method]) -> Table {
             text(
                 "differs",
                 "Why it differs",
-                "From what the compiler counts for the program that ran.",
+                "Compared with the compiler's count for the program that ran.",
                 Cell::words(&method.differs)
             ),
         ];

@@ -25,7 +25,7 @@ use methods::{Method, Named};
 const fn quantity(id: &'static str, doc: &'static str) -> Param {
     Param { id, doc, kind: ParamKind::Quantity, default: "" }
 }
-const GLOBAL_BATCH: Param = quantity("global-batch", "sequences of one step, over all devices of the job");
+const GLOBAL_BATCH: Param = quantity("global-batch", "sequences per step, over all devices of the job");
 const SEQ: Param =
     quantity("seq", "tokens of a sequence that one step processes; 1 for a step that decodes one token");
 const FLOPS_PER_TOKEN: Param = quantity(
@@ -46,20 +46,20 @@ const MODE: Param = Param {
 };
 const CONTEXT: Param = quantity(
     "context",
-    "with --config, keys that each query meets, as when decoding against a cache [default: half of --seq, a causal mask]",
+    "with --config, the number of keys for each query, for example when decoding with a cache [default: half of --seq, a causal mask]",
 );
 const DEVICES: Param = quantity(
     "devices-count",
-    "devices of the whole job, where the profile holds only some [default: those that the program was compiled for]",
+    "devices of the whole job, if the profile has only some of them [default: those that the program was compiled for]",
 );
-const PEAK: Param = quantity("peak", "peak FLOP/s of one device, in place of the known one, such as 197T");
+const PEAK: Param = quantity("peak", "peak FLOP/s of one device, instead of the known one, such as 197T");
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {
     id: "compute mfu",
     label: "MFU",
     group: MenuGroup::Work,
-    question: "What share of the peak do the model's FLOPs reach, by each way of counting them, and why do the ways differ?",
+    question: "What share of the peak do the model's FLOPs reach, by each way of counting, and why do the ways differ?",
     params: &[GLOBAL_BATCH, SEQ, FLOPS_PER_TOKEN, CONFIG, MODE, CONTEXT, DEVICES, PEAK],
     needs: &[
         "steps, or at least ops with times",
@@ -155,7 +155,7 @@ fn remarks(all: &[Method], job: &Job, notes: &mut Notes) {
             "mfu_above_1",
             Severity::Warning,
             format!("{}: {} of peak", method.id, units::share(method.mfu.unwrap_or_default())),
-            "more than the hardware can do: the FLOPs, the devices of the job, the peak or the step time are not what was computed",
+            "more than the hardware can do: the FLOPs, the devices of the job, the peak or the step time must be wrong",
             "check --global-batch (over all devices), --devices-count, --peak and the precision of the products",
         );
     }
@@ -167,7 +167,7 @@ fn remarks(all: &[Method], job: &Job, notes: &mut Notes) {
                 "the program does not say for how many devices it was compiled; {} are profiled",
                 job.profiled
             ),
-            "methods that start from the model count the profiled devices as the whole job",
+            "methods based on the model count the profiled devices as the whole job",
             "give --devices-count",
         );
     }
@@ -194,7 +194,7 @@ fn values(all: &[Method], base: &Base, job: &Job, peaks: Option<TypedPeaks>, pea
             headline.map(|h| h.0),
             Unit::None,
             Status::Derived,
-            "The method that this is.",
+            "The method that was used.",
         ),
         share(
             "mfu_formula",
@@ -208,14 +208,14 @@ fn values(all: &[Method], base: &Base, job: &Job, peaks: Option<TypedPeaks>, pea
             "By configuration",
             mfu("config"),
             Status::Estimated,
-            "The same with FLOPs per token from the model's configuration, the causal half of attention counted.",
+            "The same with FLOPs per token from the model's configuration, counting the causal half of attention.",
         ),
         share(
             "mfu_hlo",
             "By HLO FLOPs",
             mfu("HLO FLOPs"),
             Status::Derived,
-            "FLOPs that the compiler counts for what ran, recomputation included, over peak x step time: hardware FLOPs utilisation.",
+            "FLOPs that the compiler counts for what ran, including recomputation, divided by peak x step time: hardware FLOPs utilisation.",
         ),
         share(
             "mfu_counters",
@@ -230,7 +230,7 @@ fn values(all: &[Method], base: &Base, job: &Job, peaks: Option<TypedPeaks>, pea
             base.step_ps,
             Unit::Ps,
             Status::Measured,
-            "Mean over counted steps and devices, idle time included: what all methods divide by.",
+            "Mean over counted steps and devices, including idle time: all methods divide by it.",
         ),
         Value::new(
             "steps",
@@ -238,11 +238,11 @@ fn values(all: &[Method], base: &Base, job: &Job, peaks: Option<TypedPeaks>, pea
             base.steps,
             Unit::Count,
             Status::Measured,
-            "Counted steps; unknown where the run has none and the active window stands for one.",
+            "Counted steps; unknown if the run has none and the active window counts as one.",
         ),
         Value::new(
             "flops_per_step",
-            "HLO FLOPs a step",
+            "HLO FLOPs per step",
             base.flops,
             Unit::Flop,
             Status::Derived,
@@ -254,15 +254,15 @@ fn values(all: &[Method], base: &Base, job: &Job, peaks: Option<TypedPeaks>, pea
             Some(job.count().round() as i64),
             Unit::Count,
             job.status(),
-            "As asked, else partitions x replicas of the program, else those profiled.",
+            "As given, else partitions x replicas of the program, else those profiled.",
         ),
         Value::new(
             "profiled_devices",
-            "Of them in scope",
+            "Devices in scope",
             Some(job.profiled),
             Unit::Count,
             Status::Measured,
-            "Devices whose times these are.",
+            "Devices that the times come from.",
         ),
         Value::new(
             "peak_flop_rate",
@@ -274,7 +274,7 @@ fn values(all: &[Method], base: &Base, job: &Job, peaks: Option<TypedPeaks>, pea
         ),
         Value::new(
             "peak_name",
-            "That is",
+            "Peak of",
             Some(peak_name).filter(|name| !name.is_empty()),
             Unit::None,
             Status::Measured,

@@ -19,14 +19,14 @@ const fn expected(id: &'static str, doc: &'static str) -> Param {
 }
 /// How many products are expected.
 pub const DOTS: Param =
-    expected("dots", "how many matrix products to expect, convolutions that are one included");
+    expected("dots", "how many matrix products to expect, including convolutions that are one");
 /// How many exponentials are expected.
 pub const EXPS: Param = expected("exps", "how many exponentials to expect");
 /// How many reductions are expected.
 pub const REDUCES: Param = expected("reduces", "how many reductions to expect");
 /// How many copies are expected.
 pub const COPIES: Param =
-    expected("copies", "how many copies to expect outside of fusions, a start and its end being one");
+    expected("copies", "how many copies to expect outside fusions; a start and its end count as one");
 /// How many defensive copies are expected.
 pub const DEFENSIVE: Param = expected("defensive", "how many defensive copies to expect among them");
 
@@ -35,7 +35,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "hlo counters",
     label: "Counters",
     group: MenuGroup::Programs,
-    question: "How many products, exponentials, reductions and copies did the compiler make of a kernel, and why each copy?",
+    question: "How many products, exponentials, reductions and copies did the compiler make of a kernel, and why is each copy there?",
     params: &[MODULE, DOTS, EXPS, REDUCES, COPIES, DEFENSIVE],
     needs: &["an HLO module after optimisation", "for times and executions: a profile of its execution"],
     reads: &[Input::Profile, Input::Program],
@@ -75,18 +75,18 @@ pub fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Rep
             count(
                 "found",
                 "Found",
-                "Instructions of the module, each once however often it runs, those in fusions included except for copies.",
+                "Instructions of the module, each once, however often it runs; including those in fusions, except copies.",
                 tally.found()
             ),
             count("in_fusions", "In fusions", "Those in bodies of fusions.", tally.in_fusions),
             count(
                 "executed",
                 "Executed",
-                "Executions in one run of the program: instructions times trip counts of the loops around them; unknown where one of them is.",
+                "Executions in one run of the program: instructions times trip counts of the loops around them; unknown if a trip count is.",
                 tally.executed()
             ),
-            count("expected", "Expected", "The number asked for.", asked),
-            flag("holds", "Holds", "Whether as many were found.", holds),
+            count("expected", "Expected", "The expected number.", asked),
+            flag("holds", "Holds", "Whether the expected number was found.", holds),
         ];
         counters.push(row);
     }
@@ -190,15 +190,15 @@ fn values(
         count("dots", "Matrix products", dots.found(), "Dots, and convolutions that are matrix products, in fusions or not."),
         count("exponentials", "Exponentials", exps.found(), "Instructions `exponential`, in fusions or not."),
         count("reduces", "Reductions", reduces.found(), "Instructions `reduce`, in fusions or not."),
-        count("copies", "Copies", all.found(), "Copies outside of fusions; an asynchronous copy's start and end are one."),
-        count("copies_in_fusions", "Copies in fusions", all.in_fusions, "Copies in bodies of fusions: part of what the fusion reads and writes."),
-        count("defensive_copies", "Defensive copies", defensive.found(), "Copies outside of fusions that change neither layout nor memory: they keep one value from another's writes."),
-        bytes("copied_bytes", "Moved by copies", sum(copies.iter().filter(is_own).map(run_moved)), "Bytes that copies outside of fusions read and write in one run of the program."),
-        bytes("defensive_bytes", "By defensive ones", sum(copies.iter().filter(is_own).filter(|c| c.reason.why.is_defensive()).map(run_moved)), "Those of defensive copies; unknown where there are none."),
-        count("relayouts", "Relayouts", relayouts.len() as u64, "Transposes, reshapes, changes of layout, and fusions that do nothing else, outside of fusions."),
+        count("copies", "Copies", all.found(), "Copies outside fusions; the start and end of an asynchronous copy count as one."),
+        count("copies_in_fusions", "Copies in fusions", all.in_fusions, "Copies in bodies of fusions, as part of what the fusion reads and writes."),
+        count("defensive_copies", "Defensive copies", defensive.found(), "Copies outside fusions that change neither layout nor memory: they protect a value from being overwritten."),
+        bytes("copied_bytes", "Moved by copies", sum(copies.iter().filter(is_own).map(run_moved)), "Bytes that copies outside fusions read and write in one run of the program."),
+        bytes("defensive_bytes", "By defensive ones", sum(copies.iter().filter(is_own).filter(|c| c.reason.why.is_defensive()).map(run_moved)), "Bytes of defensive copies; unknown if there are none."),
+        count("relayouts", "Relayouts", relayouts.len() as u64, "Transposes, reshapes and changes of layout outside fusions, and fusions that do nothing else."),
         count("relayouts_feeding_compute", "That feed compute", feeding().count() as u64, "Relayouts whose result a product, kernel or fusion reads from memory."),
-        bytes("relayout_bytes", "Moved by relayouts", sum(relayouts.iter().map(|r| times(r.moved_bytes, r.executions))), "Bytes that relayouts read and write in one run of the program; unknown where there are none."),
-        Value::new("matmul_flops", "FLOPs of products", matmuls.flops, Unit::Flop, Status::Derived, "FLOPs of matrix products in one run of the program; those of kernels are not among them."),
+        bytes("relayout_bytes", "Moved by relayouts", sum(relayouts.iter().map(|r| times(r.moved_bytes, r.executions))), "Bytes that relayouts read and write in one run of the program; unknown if there are none."),
+        Value::new("matmul_flops", "FLOPs of products", matmuls.flops, Unit::Flop, Status::Derived, "FLOPs of matrix products in one run of the program, without those of kernels."),
     ]);
     let measured = relayouts.iter().filter_map(|r| subject.time(r.instruction)).map(|time| time.self_ps);
     let relayout_ps = measured.reduce(i64::saturating_add);
@@ -231,10 +231,10 @@ fn whys(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
             flag(
                 "defensive",
                 "Defensive",
-                "Whether such copies only keep one value from another's writes.",
+                "Whether such copies only protect a value from being overwritten.",
                 why.is_defensive()
             ),
-            count("copies", "Copies", "How many, those in fusions not counted.", count),
+            count("copies", "Copies", "How many, without those in fusions.", count),
             bytes(
                 "run_moved_bytes",
                 "In a run",
@@ -258,7 +258,7 @@ fn copy_table(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
             text(
                 "copy",
                 "Copy",
-                "Name of the copy, of the start of an asynchronous one, or of the fusion that does nothing else.",
+                "Name of the copy, of the start of an asynchronous copy, or of a fusion that only copies.",
                 subject.name(copy.instruction)
             ),
             text("why", "Why", "Why it may be there.", copy.reason.why.word()),
@@ -278,7 +278,7 @@ fn copy_table(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
             bytes(
                 "run_moved_bytes",
                 "In a run",
-                "The same in one run of the program, loops counted by their trip counts.",
+                "The same in one run of the program, with trip counts of loops.",
                 run_moved(copy)
             ),
             bytes(
@@ -290,14 +290,14 @@ fn copy_table(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
             duration(
                 "self_ps",
                 "Self time",
-                "Measured, of a start and its end together, or of the fusion around it; summed over executions and devices.",
+                "Measured for start and end together, or for the fusion around it; summed over executions and devices.",
                 time.map(|time| time.self_ps)
             ),
-            text("detail", "Because", "What in the graph says so.", copy.reason.detail.as_str()),
+            text("detail", "Because", "What the graph shows.", copy.reason.detail.as_str()),
             flag(
                 "defensive",
                 "Defensive",
-                "Whether it only keeps one value from another's writes.",
+                "Whether it only protects a value from being overwritten.",
                 copy.reason.why.is_defensive()
             ),
             text(
@@ -319,7 +319,7 @@ fn copy_table(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Table {
             text(
                 "op_name",
                 "Op name",
-                "The framework's name for it, else for what makes the value: copies seldom have one.",
+                "The framework's name for it, or for the op that makes the value: copies seldom have one.",
                 subject.op_name(copy.instruction, producer)
             ),
             text("source", "Source", "File and line.", subject.source(copy.instruction, producer)),
@@ -342,7 +342,7 @@ fn relayout_table(subject: &Subject<'_>, relayouts: &[Relayout]) -> Table {
             text(
                 "what",
                 "What",
-                "transpose, reshape, layout change, or a fusion that does nothing but that; told by opcodes and shapes.",
+                "transpose, reshape, layout change, or a fusion that does only that; recognised by opcodes and shapes.",
                 relayout.what
             ),
             bytes(
@@ -387,7 +387,7 @@ fn relayout_table(subject: &Subject<'_>, relayouts: &[Relayout]) -> Table {
             text(
                 "op_name",
                 "Op name",
-                "The framework's name for it, else for what makes the value.",
+                "The framework's name for it, or for the op that makes the value.",
                 subject.op_name(index, made_by)
             ),
             text("source", "Source", "File and line.", subject.source(index, made_by)),
@@ -422,7 +422,7 @@ fn matmuls(subject: &Subject<'_>) -> Matmuls {
             text("instruction", "Instruction", "Name of the dot or convolution.", hlo.name.as_str()),
             count("m", "M", "Rows of the result.", product.m),
             count("n", "N", "Columns of the result.", product.n),
-            count("k", "K", "Extent that is summed over.", product.k),
+            count("k", "K", "Size of the summed dimension.", product.k),
             count("batch", "Batch", "Independent products.", product.batch),
             text("types", "Types", "Element types of left and right operand and result.", types),
             float(
@@ -436,14 +436,14 @@ fn matmuls(subject: &Subject<'_>) -> Matmuls {
             share(
                 "fill_128",
                 "Fills 128",
-                "K times N over both rounded up to 128: the share of matrix units of 128 x 128 that the product can fill.",
+                "K x N divided by both rounded up to 128: the share of 128 x 128 matrix units that the product can fill.",
                 product.fill(128)
             ),
             share("fill_256", "Fills 256", "The same for units of 256 x 256.", product.fill(256)),
             text(
                 "opcode",
                 "Opcode",
-                "dot, or convolution: TPU's compiler writes products as convolutions.",
+                "dot, or convolution: the TPU compiler writes products as convolutions.",
                 hlo.opcode_name()
             ),
             text("inside", "Fusion", "The outermost fusion around it.", inside),
@@ -478,13 +478,13 @@ fn opcode_table(tallies: &BTreeMap<Opcode, Tally>) -> Table {
             count(
                 "applied",
                 "Applied",
-                "Those in functions that others apply to elements, such as a reduction's.",
+                "Those in functions that are applied to elements, such as a reduction's.",
                 tally.applied
             ),
             count(
                 "executed",
                 "Executed",
-                "Executions of the others in one run of the program; unknown where one of them is.",
+                "Executions of the others in one run of the program; unknown if any is.",
                 tally.executed().filter(|_| tally.found() > 0)
             ),
         ];
@@ -528,14 +528,14 @@ fn categories(subject: &Subject<'_>) -> Table {
     let mut table = Vec::new();
     for (name, row) in rows {
         let row = row![
-            text("category", "Category", "HLO category, of instructions outside of fusions.", name),
+            text("category", "Category", "HLO category of instructions outside fusions.", name),
             count("found", "Found", "Instructions, each once.", row.tally.found()),
             count("executed", "Executed", "Executions in one run of the program.", row.tally.executed()),
             float(
                 "flops",
                 "FLOPs by shapes",
                 Unit::Flop,
-                "In one run of the program, by XLA's cost analysis, loops counted by their trip counts. The count for the device, in `ops` and on the timeline, may differ.",
+                "In one run of the program, by XLA's cost analysis, with trip counts of loops. The count for the device, in `ops` and on the timeline, may differ.",
                 row.flops.map(|flops| flops as f64)
             ),
             bytes("bytes", "Bytes by shapes", "Read and written in one run.", row.bytes),
@@ -568,7 +568,7 @@ fn findings(subject: &Subject<'_>, copies: &[Copy<'_>]) -> Vec<Finding> {
                 "finish reading the value before it is updated, or let the kernel accumulate in scratch memory",
             ),
             _ => (
-                "copies are made of what is written in place",
+                "values that are written in place are copied first",
                 "pass the buffer on without other uses, or let the kernel accumulate in scratch memory",
             ),
         };

@@ -163,7 +163,7 @@ impl<'x, 'm> Changes<'x, 'm> {
             text(
                 "kind",
                 "Kind",
-                "added, removed, changed, reconfigured (only what the backend is asked for) or renamed.",
+                "added, removed, changed, reconfigured (only the backend's configuration) or renamed.",
                 change.kind.word()
             ),
             text("a_name", "Name in A", "The instruction in A.", mine.map(|i| i.name.as_str())),
@@ -193,7 +193,7 @@ impl<'x, 'm> Changes<'x, 'm> {
             text(
                 "computation",
                 "Computation",
-                "The computation around it, in B; of what was removed, in A.",
+                "The computation around it, in B; in A if it was removed.",
                 around.map(|c| c.name.as_str())
             ),
             count("inside", "Inside", "Instructions in the computations that it calls.", inside),

@@ -41,8 +41,8 @@ pub(super) fn categories(alignment: &Alignment<'_>) -> Table {
     let rows = by_difference(&count(alignment.a), &count(alignment.b)).into_iter().map(|(name, a, b)| {
         row![
             text("category", "Category", "As profiles call it.", name),
-            count("a", "A", "Instructions of A outside of fusions.", a),
-            count("b", "B", "Instructions of B outside of fusions.", b),
+            count("a", "A", "Instructions of A outside fusions.", a),
+            count("b", "B", "Instructions of B outside fusions.", b),
             count("delta", "More in B", "B less A.", b - a),
         ]
     });
@@ -127,7 +127,7 @@ impl Buffers {
             ];
             table.push(row);
         }
-        Table::of("buffers", "Buffers of another size", table)
+        Table::of("buffers", "Buffers with another size", table)
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn values(alignment: &Alignment<'_>, buffers: Option<&Buffers>) -> Ve
         |id, label, value: Option<u64>, unit, doc| Value::new(id, label, value, unit, Status::Derived, doc);
     let count = |id, label, n: u64, doc| derived(id, label, Some(n), Unit::Count, doc);
     vec![
-        count("added_copies", "Copies added", added.copies, "copy and copy-start outside of fusions."),
+        count("added_copies", "Copies added", added.copies, "copy and copy-start outside fusions."),
         derived(
             "added_copy_bytes",
             "Bytes of copies added",
@@ -165,20 +165,20 @@ pub(super) fn values(alignment: &Alignment<'_>, buffers: Option<&Buffers>) -> Ve
             "added_relayouts",
             "Relayouts added",
             added.relayouts,
-            "Copies to another layout, transposes, and fusions that do nothing but move data.",
+            "Copies to another layout, transposes, and fusions that only move data.",
         ),
         count(
             "added_collectives",
             "Collectives added",
             added.collectives,
-            "Operations between devices; of an asynchronous one its start.",
+            "Operations between devices; of an asynchronous one, its start.",
         ),
         derived(
             "buffers_grown",
             "Buffers grown",
             buffers.map(|buffers| buffers.growth().count() as u64),
             Unit::Count,
-            "Values that need more memory in B; unknown where a side has no buffer assignment.",
+            "Values that need more memory in B; unknown if a side has no buffer assignment.",
         ),
         Value::new(
             "buffers_grown_bytes",
@@ -186,7 +186,7 @@ pub(super) fn values(alignment: &Alignment<'_>, buffers: Option<&Buffers>) -> Ve
             buffers.map(|buffers| buffers.growth().fold(0, i64::saturating_add)),
             Unit::Bytes,
             Status::Derived,
-            "Sum of their growth: values that share memory each count.",
+            "Sum of their growth; values that share memory each count.",
         ),
     ]
 }

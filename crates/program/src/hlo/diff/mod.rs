@@ -17,7 +17,7 @@ use changes::{Changes, Kind};
 
 const TO: Param = Param {
     id: "to",
-    doc: "the module to compare with, named like --module: of the second run, or another stage of a dump",
+    doc: "the module to compare with, named as for --module: from the second run, or another stage of a dump",
     kind: ParamKind::Text,
     default: "",
 };
@@ -115,7 +115,7 @@ fn headline(
         |id, label, text: String, doc| Value::new(id, label, Some(text), Unit::None, Status::Measured, doc);
     let of = |kind| changes.count(kind);
     vec![
-        words("module_a", "Module A", a.label(), "The module that is compared with the other."),
+        words("module_a", "Module A", a.label(), "The first compared module."),
         words("module_b", "Module B", b.label(), "The other."),
         Value::new(
             "difference",
@@ -123,7 +123,7 @@ fn headline(
             Some(changes.word()),
             Unit::None,
             Status::Derived,
-            "none, names only, configuration only (what the backend is asked for), or program.",
+            "none, names only, configuration only (the backend's), or program.",
         ),
         count(
             "instructions_a",
@@ -149,7 +149,7 @@ fn headline(
             "reconfigured",
             "Configured differently",
             of(Kind::Reconfigured),
-            "Matched ones that differ in nothing but what the backend is asked for.",
+            "Matched ones that differ only in the backend's configuration.",
         ),
         count("added", "Added", of(Kind::Added), "Instructions that only B has, fused ones included."),
         count("removed", "Removed", of(Kind::Removed), "Instructions that only A has, fused ones included."),

@@ -34,7 +34,7 @@ pub(super) fn text(changes: &Changes<'_, '_>, labels: [&str; 2], limit: usize) -
         "none" => return format!("no difference: {count} instructions, all matched by name and structure\n"),
         "names only" => {
             return format!(
-                "no difference but names: {count} instructions, all matched by structure, {} renamed\n",
+                "only names differ: {count} instructions, all matched by structure, {} renamed\n",
                 changes.renamed
             );
         }

@@ -112,8 +112,8 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             notes.add(
                 "no_hlo",
                 Severity::Warning,
-                "the profile holds none of the programs that ran",
-                "nothing is known of what is in them",
+                "the profile has none of the programs that ran",
+                "their contents are unknown",
                 fix::KEEP_PROGRAMS.for_run(profile),
             );
             Vec::new()
@@ -307,14 +307,14 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
             text(
                 "kernels",
                 "Kernels",
-                "Pallas kernels of TPUs that it calls, by XLA's names, the first four: what PyTorch runs as `tt_jit_custom_kernel(fingerprint)` is known by its one; `none` where it calls none.",
+                "Pallas kernels of TPUs that it calls, by XLA's names, the first four; they identify what PyTorch runs as `tt_jit_custom_kernel(fingerprint)`; `none` if it calls none.",
                 row.kernels()
             ),
             count("launches", "Executions", "Executions, summed over devices.", row.launches),
             count(
                 "instructions",
                 "Instructions",
-                "Instructions in all computations; unknown where the profile lacks the module.",
+                "Instructions in all computations; unknown if the profile does not have the module.",
                 module.map(|m| m.instructions().len())
             ),
             count("computations", "Computations", "Computations.", module.map(|m| m.computations().len())),
@@ -325,7 +325,7 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
             flag(
                 "buffers",
                 "Buffers",
-                "Whether the buffer assignment is with it.",
+                "Whether it has its buffer assignment.",
                 module.map(|m| m.buffer_assignment.is_some())
             ),
             flag(
@@ -337,24 +337,24 @@ fn table(profile: &Profile, rows: &[Row<'_>]) -> Table {
             count(
                 "partitions",
                 "Partitions",
-                "Partitions it was compiled for, where it says so.",
+                "Partitions it was compiled for, if it says so.",
                 module.and_then(Module::partition_count)
             ),
             count("replicas", "Replicas", "Replicas.", module.and_then(Module::replica_count)),
             text(
                 "fingerprint",
                 "Fingerprint",
-                "Number of what it computes: equal for programs that differ in nothing but names, ids, metadata and schedule.",
+                "Fingerprint of what it computes: equal for programs that differ only in names, ids, metadata and schedule.",
                 row.fingerprint.map(|f| format!("{f:016x}"))
             ),
             count(
                 "hosts",
                 "Hosts",
-                "Hosts that hold it.",
+                "Hosts that have it.",
                 (!row.hosts.is_empty()).then_some(row.hosts.len())
             ),
-            text("host", "Host", "The host, where one alone holds it.", host),
-            text("stage", "Stage", "Where in the compilation, of a dump.", Cell::words(&row.stage)),
+            text("host", "Host", "The host, if only one has it.", host),
+            text("stage", "Stage", "Stage of the compilation, for a dump.", Cell::words(&row.stage)),
             duration("mean_ps", "Mean", "Time of one execution.", mean.map(|(time, n)| time / n)),
         ];
         table.push(row);
@@ -383,7 +383,7 @@ fn variant_table(profile: &Profile, variants: &[Variant<'_>]) -> Table {
             duration(
                 "compile_ps",
                 "Compiling",
-                "Time in which some thread of a host compiled for a function of this name, inside of the capture; unknown where the host's events do not say what they compile.",
+                "Time in which a thread of a host compiled a function of this name during the capture; unknown if the host's events do not say what they compile.",
                 variant.compile_ps
             ),
             text("host", "Host", "The first host that has them.", host_name(profile, variant.host)),
@@ -399,7 +399,7 @@ fn compile_table(profile: &Profile, compiled: &Compilations) -> Table {
         let row = row![
             text("event", "Event", "Name of the host event.", row.name.as_str()),
             count("count", "Count", "How many begin in the capture.", row.count),
-            duration("total_ps", "Time", "Their time; events inside one another count each.", row.total_ps),
+            duration("total_ps", "Time", "Their time; nested events each count.", row.total_ps),
             duration("longest_ps", "Longest", "The longest.", row.longest_ps),
             duration("first_ps", "First at", "Start of the first, from the start of the run.", row.first_ps),
             text("host", "Host", "The host.", host_name(profile, row.host)),
@@ -425,13 +425,13 @@ fn values(
             Some(verdict.word),
             Unit::None,
             Status::Estimated,
-            "By how many programs one host has: up to 3 one compiled step, 10 to 50 regions, over 100 that are mostly single ops eager. A rule of thumb.",
+            "By the number of programs on one host: up to 3 is one compiled step, 10 to 50 regions, over 100 mostly single ops is eager. A rule of thumb.",
         ),
         count(
             "programs",
             "Programs",
             verdict.programs,
-            "Programs of the host that has most, those without a module included.",
+            "Programs of the host that has the most, including those without a module.",
         ),
         count(
             "modules",
@@ -443,7 +443,7 @@ fn values(
             "small_modules",
             "Of single ops",
             verdict.small,
-            "Modules of at most 8 instructions that do something.",
+            "Modules with at most 8 instructions that do work.",
         ),
         Value::new(
             "small_launch_share",
@@ -465,7 +465,7 @@ fn values(
             (!is_program).then(|| compiled.events.iter().map(|row| row.count).sum::<u64>()),
             Unit::Count,
             Status::Measured,
-            "Events inside the capture by which compilers and frameworks mark compilations, those inside one another included.",
+            "Events in the capture by which compilers and frameworks mark compilations, including nested ones.",
         ),
         Value::new(
             "compile_ps",
@@ -497,10 +497,9 @@ fn findings(
                 "{} of {} executions are of single ops",
                 verdict.small_launches, verdict.launches
             ),
-            ceiling: "the time between programs: see the idle time that `haloscope overview` shows"
-                .to_owned(),
+            ceiling: "the time between programs: see the idle time in `haloscope overview`".to_owned(),
             recommendation: fix::ONE_PROGRAM.for_run(profile).to_owned(),
-            falsifier: "the device is busy all the time although it runs that many programs".to_owned(),
+            falsifier: "the device is busy all the time although it runs so many programs".to_owned(),
             status: Status::Estimated,
             ..Finding::default()
         });
@@ -519,9 +518,9 @@ fn built_again(profile: &Profile, worst: &Variant<'_>, compiled: &Compilations) 
     let all = units::duration_ps(compiled.busy_ps as f64);
     let (severity, ceiling) = match worst.compile_ps {
         _ if compiled.busy_ps == 0 => {
-            (Severity::Info, "the compilations lie outside of this capture".to_owned())
+            (Severity::Info, "the compilations are outside this capture".to_owned())
         }
-        Some(0) => (Severity::Info, "its compilations lie outside of this capture".to_owned()),
+        Some(0) => (Severity::Info, "its compilations are outside this capture".to_owned()),
         Some(ps) => (
             Severity::Warning,
             format!(
@@ -543,7 +542,7 @@ fn built_again(profile: &Profile, worst: &Variant<'_>, compiled: &Compilations) 
         evidence: format!("the programs differ in {}", worst.difference.words()),
         ceiling,
         recommendation: Difference::fix(Some(&worst.difference)).for_run(profile).to_owned(),
-        falsifier: "the programs are of different functions that happen to share a name".to_owned(),
+        falsifier: "the programs belong to different functions that happen to share a name".to_owned(),
         status: Status::Derived,
         ..Finding::default()
     }
@@ -559,9 +558,9 @@ fn compiling(compiled: &Compilations) -> Finding {
             .events
             .first()
             .map_or_else(String::new, |row| format!("{} x {}", row.count, row.name)),
-        ceiling: "this time, at the first call only".to_owned(),
+        ceiling: "this time, but only at the first call".to_owned(),
         recommendation: "start the capture after a few calls".to_owned(),
-        falsifier: "the events are in a later capture too: then something is built repeatedly".to_owned(),
+        falsifier: "the events are also in a later capture: then something is compiled repeatedly".to_owned(),
         status: Status::Measured,
         ..Finding::default()
     }

@@ -74,7 +74,7 @@ fn remarks(attribution: &Attribution<'_, '_>, notes: &mut Notes) {
             "no_op_names",
             Severity::Warning,
             "no instruction of the program has an op name",
-            "rules see groups, opcodes, shapes and what the graph says; whose memory it is they cannot tell",
+            "rules see only groups, opcodes, shapes and the graph, so they cannot say whose memory it is",
             "compile with metadata: do not strip it from dumps (--xla_dump_disable_metadata)",
         );
     }
@@ -108,7 +108,7 @@ fn values(label: &str, totals: &Totals, identities: &[Identity]) -> Vec<Value> {
             "entry_parameters_bytes",
             "Entry parameters",
             totals.entry_parameters_bytes,
-            "Memory of what the caller hands over: the sum of the next four.",
+            "Memory of what the caller passes in: the sum of the next four.",
         ),
         derived(
             "kv_cache_bytes",
@@ -126,13 +126,13 @@ fn values(label: &str, totals: &Totals, identities: &[Identity]) -> Vec<Value> {
             "other_carry_bytes",
             "Other carry state",
             totals.other_carry_bytes,
-            "Entry parameters that are state of a loop and no cache.",
+            "Entry parameters that are state of a loop but not a cache.",
         ),
         derived(
             "other_parameter_bytes",
             "Other parameters",
             totals.other_parameter_bytes,
-            "The other entry parameters, the optimiser's state among them.",
+            "The other entry parameters, including the optimiser's state.",
         ),
         derived(
             "optimiser_state_bytes",
@@ -146,9 +146,9 @@ fn values(label: &str, totals: &Totals, identities: &[Identity]) -> Vec<Value> {
             totals.known_temporary_bytes(),
             Unit::Bytes,
             Status::Derived,
-            "Buffers that the heap simulator placed; unknown where the module holds no trace of it.",
+            "Buffers that the heap simulator placed; unknown if the module has no trace of it.",
         ),
-        derived("output_bytes", "Outputs", totals.output_bytes, "Outputs with memory of their own."),
+        derived("output_bytes", "Outputs", totals.output_bytes, "Outputs with their own memory."),
         derived("constant_bytes", "Constants", totals.constant_bytes, "Constants and thread-local memory."),
         Value::new(
             "gradient_markers",
@@ -156,7 +156,7 @@ fn values(label: &str, totals: &Totals, identities: &[Identity]) -> Vec<Value> {
             workers::markers(totals.gradient_markers),
             Unit::Count,
             Status::Measured,
-            "Instructions whose op name says backward pass: a number, or `absent`; unknown where the program has no op names.",
+            "Instructions whose op name says backward pass: a number, or `absent`; unknown if the program has no op names.",
         ),
         Value::new(
             "identities_hold",

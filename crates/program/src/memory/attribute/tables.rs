@@ -49,7 +49,7 @@ pub(super) fn buckets(attribution: &Attribution<'_, '_>, totals: &Totals) -> Tab
     let mut table = Vec::new();
     for (bucket, sum) in rows {
         let row = row![
-            text("bucket", "Bucket", "What the memory is for; `(guess)` where a rule guesses.", bucket),
+            text("bucket", "Bucket", "What the memory is for; `(guess)` if a rule guesses.", bucket),
             bytes("bytes", "Bytes", "Bytes alive at the peak.", sum.bytes),
             share("share", "Share", "Of the peak.", share(sum.bytes, totals.peak_bytes)),
             count("buffers", "Buffers", "How many buffers.", sum.buffers),
@@ -59,11 +59,11 @@ pub(super) fn buckets(attribution: &Attribution<'_, '_>, totals: &Totals) -> Tab
                 "Of these, in memory of the entry's parameters.",
                 sum.parameter
             ),
-            bytes("output_bytes", "In outputs", "Of these, in outputs with memory of their own.", sum.output),
+            bytes("output_bytes", "In outputs", "Of these, in outputs with their own memory.", sum.output),
             bytes(
                 "temporary_bytes",
                 "In temporaries",
-                "Of these, placed by the heap simulator: copies of parameters among them.",
+                "Of these, placed by the heap simulator, including copies of parameters.",
                 sum.temporary
             ),
             flag("guess", "Guess", "Whether a rule guessed any of it.", sum.is_guess),
@@ -90,7 +90,7 @@ pub(super) fn rules(attribution: &Attribution<'_, '_>) -> Table {
             count(
                 "order",
                 "Order",
-                "Which rule it is, from 1: they are tried in this order.",
+                "Its number, from 1: rules are tried in this order.",
                 rule.map(|(order, _)| order + 1)
             ),
             text("rule", "Rule", "The rule's name.", rule.map_or("no rule", |(_, rule)| rule.name.as_str())),
@@ -100,18 +100,18 @@ pub(super) fn rules(attribution: &Attribution<'_, '_>) -> Table {
                 "The bucket it gives.",
                 rule.map_or("other", |(_, rule)| rule.bucket.as_str())
             ),
-            bytes("bytes", "Bytes", "Bytes at the peak that it took.", bytes),
-            count("buffers", "Buffers", "Buffers that it took.", buffers),
+            bytes("bytes", "Bytes", "Bytes at the peak that it matched.", bytes),
+            count("buffers", "Buffers", "Buffers that it matched.", buffers),
             flag("guess", "Guess", "Whether it guesses.", rule.is_some_and(|(_, rule)| rule.is_guess)),
             text(
                 "from",
                 "From",
-                "`built in`, or `yours` for one of --rules.",
+                "`built in`, or `yours` for one from --rules.",
                 if rule.is_some_and(|(_, rule)| !rule.is_built_in) { "yours" } else { "built in" }
             ),
         ]
     };
-    Table::of("rules", "Which rule took what", took.map(row))
+    Table::of("rules", "What each rule matched", took.map(row))
 }
 
 pub(super) fn identities(identities: &[Identity]) -> Table {
@@ -119,17 +119,12 @@ pub(super) fn identities(identities: &[Identity]) -> Table {
     for identity in identities {
         let row = row![
             text("what", "What", "What must agree.", identity.what),
-            bytes("left_bytes", "One way", "Bytes added up in one way.", identity.left_bytes),
-            bytes(
-                "right_bytes",
-                "Other way",
-                "The same bytes, added up in another way.",
-                identity.right_bytes
-            ),
+            bytes("left_bytes", "One way", "Bytes added up one way.", identity.left_bytes),
+            bytes("right_bytes", "Other way", "The same bytes, added up another way.", identity.right_bytes),
             bytes(
                 "difference_bytes",
                 "Difference",
-                "The first less the second.",
+                "The first minus the second.",
                 identity.difference_bytes()
             ),
             bytes(
@@ -169,11 +164,11 @@ pub(super) fn parameters(attribution: &Attribution<'_, '_>) -> Table {
             bytes(
                 "padded_bytes",
                 "In memory",
-                "Bytes of its allocation; unknown where it has none in this memory.",
+                "Bytes of its allocation; unknown if it has none in this memory.",
                 attributed.bytes
             ),
             text("bucket", "Bucket", "What it is for.", attribution.bucket(attributed.rule)),
-            text("rule", "Rule", "The rule that says so.", rule_name(attribution, attributed.rule)),
+            text("rule", "Rule", "The rule that decided.", rule_name(attribution, attributed.rule)),
             flag("donated", "Donated", "Whether an output takes over its memory.", attributed.is_aliased),
             flag("carried", "Carried", "Whether it begins the state of a loop.", fate.is_carried),
             flag(
@@ -216,11 +211,11 @@ pub(super) fn buffers(attribution: &Attribution<'_, '_>) -> Table {
             text(
                 "op_name",
                 "Op name",
-                "The name that rules saw: the parameter's whose value it holds, else the op's.",
+                "The name that rules used: that of the parameter whose value it has, else the op's.",
                 Cell::words(&buffer.op_name)
             ),
             text("group", "Group", "What the allocation is for.", buffer.alive.group.name()),
-            text("rule", "Rule", "The rule that took it.", rule_name(attribution, buffer.rule)),
+            text("rule", "Rule", "The rule that matched it.", rule_name(attribution, buffer.rule)),
             text("shape", "Shape", "Element type, extents and layout.", buffer.shape.to_string()),
             text("opcode", "Opcode", "Opcode of the instruction.", instruction.opcode_name()),
             text(
@@ -232,7 +227,7 @@ pub(super) fn buffers(attribution: &Attribution<'_, '_>) -> Table {
             count(
                 "parameter",
                 "Parameter",
-                "Number of the entry parameter whose value it holds.",
+                "Number of the entry parameter whose value it has.",
                 parameter.map(|parameter| parameter.number)
             ),
             count(

@@ -105,7 +105,7 @@ const GRADIENT_MARKERS: Column = Column {
     label: "Gradient markers",
     unit: Unit::Count,
     kind: haloscope_report::Kind::Int,
-    doc: "Instructions whose op name says backward pass: a number, or `absent`; unknown where there are no op names.",
+    doc: "Instructions whose op name says backward pass: a number, or `absent`; unknown if there are no op names.",
 };
 
 pub(super) fn table(workers: &[Worker]) -> Table {
@@ -115,15 +115,15 @@ pub(super) fn table(workers: &[Worker]) -> Table {
             text(
                 "host",
                 "Host",
-                "The host; a program without a profile stands under the run's name.",
+                "The host; for a program without a profile, the run's name.",
                 worker.host.as_str()
             ),
-            text("device", "Device", "The device; unknown where the run has none.", worker.device.clone()),
+            text("device", "Device", "The device; unknown if the run has none.", worker.device.clone()),
             bytes("peak_bytes", "Peak", "Bytes alive at the peak.", totals.map(|t| t.peak_bytes)),
             bytes(
                 "entry_parameters_bytes",
                 "Entry parameters",
-                "Memory of what the caller hands over: the sum of the next four.",
+                "Memory of what the caller passes in: the sum of the next four.",
                 totals.map(|t| t.entry_parameters_bytes)
             ),
             bytes(
@@ -141,13 +141,13 @@ pub(super) fn table(workers: &[Worker]) -> Table {
             bytes(
                 "other_carry_bytes",
                 "Other carry",
-                "Entry parameters that are state of a loop and no cache.",
+                "Entry parameters that are state of a loop but not a cache.",
                 totals.map(|t| t.other_carry_bytes)
             ),
             bytes(
                 "other_parameter_bytes",
                 "Other parameters",
-                "The other entry parameters, the optimiser's state among them.",
+                "The other entry parameters, including the optimiser's state.",
                 totals.map(|t| t.other_parameter_bytes)
             ),
             bytes(
@@ -159,7 +159,7 @@ pub(super) fn table(workers: &[Worker]) -> Table {
             bytes(
                 "output_bytes",
                 "Outputs",
-                "Outputs with memory of their own.",
+                "Outputs with their own memory.",
                 totals.map(|t| t.output_bytes)
             ),
             bytes(
@@ -195,7 +195,7 @@ pub(super) fn summary(workers: &Table) -> Table {
         let count = known(at).count();
         row![
             text("what", "What", "The column of the table of workers.", column.label),
-            bytes("min_bytes", "Least", "The least over the workers that are known.", known(at).min()),
+            bytes("min_bytes", "Least", "The least over the known workers.", known(at).min()),
             bytes("mean_bytes", "Mean", "The mean over them.", (count > 0).then(|| sum / count as f64)),
             bytes("max_bytes", "Most", "The most over them.", known(at).max()),
             count("workers", "Workers", "How many are known.", count),

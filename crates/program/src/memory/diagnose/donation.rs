@@ -34,7 +34,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         words.push(format!("{} more", missed.len() - words.len()));
     }
     let said = if missed.is_empty() {
-        "no input that stays alive has the shape of an output with memory of its own".to_owned()
+        "no input that stays in memory has the shape of an output with its own memory".to_owned()
     } else {
         words.join("; ")
     };
@@ -42,12 +42,12 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         id: "donation_missed",
         severity: Severity::Warning,
         claim: format!(
-            "{} of inputs stay alive beside outputs of the same shape: their memory is not donated",
+            "{} of inputs stay in memory beside outputs of the same shape, because they are not donated",
             size(context, bytes)
         ),
         evidence: said.clone(),
         ceiling: format!(
-            "{} less; of this {} for certain, where the output is the input changed in place",
+            "{} less; {} of this is certain, where the output is the input changed in place",
             units::bytes(bytes as f64),
             units::bytes(carried_on as f64)
         ),

@@ -15,7 +15,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let runtime = context.runtime_fragmentation.as_ref();
     let runtime = runtime.map_or_else(String::new, |(name, share)| {
         format!(
-            "; at the run's fullest moment {} of what allocator {name} had free lay in pieces",
+            "; at the run's fullest moment {} of the free memory of allocator {name} was in pieces",
             units::share(*share)
         )
     });
@@ -30,7 +30,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         .filter(|allocation| memory.buffers.trace_of(allocation).is_some_and(|of| std::ptr::eq(of, trace)));
     let size = units::sum(filled.map(|allocation| allocation.size_bytes));
     if size <= 0 {
-        let why = format!("no allocation is filled by the heap simulator's trace{runtime}");
+        let why = format!("the heap simulator's trace fills no allocation{runtime}");
         return Outcome::unknown(threshold, &why);
     }
     let unused = size.saturating_sub(replay.peak_bytes).max(0);
@@ -51,10 +51,9 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         ),
         evidence: evidence.clone(),
         ceiling: format!("{} less, if buffers were packed without gaps", units::bytes(unused as f64)),
-        recommendation: "fewer sizes of large temporaries: chunk large values alike, keep batch and sequence extents fixed, and try \
-                another scheduler (xla_tpu_enable_latency_hiding_scheduler) or memory limit"
+        recommendation: "use fewer different sizes of large temporaries: chunk large values equally, keep batch and sequence sizes fixed, and try another scheduler (xla_tpu_enable_latency_hiding_scheduler) or memory limit"
             .to_owned(),
-        falsifier: "the compiler's memory report gives the gap to something else, such as asynchronous copies in flight"
+        falsifier: "the compiler's memory report explains the gap by something else, such as asynchronous copies in flight"
             .to_owned(),
         status: Status::Derived,
         ..Finding::default()

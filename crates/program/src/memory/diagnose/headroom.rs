@@ -38,9 +38,8 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
                 format!("The program takes {} of the device's memory at its peak", units::share(share))
             },
             evidence: of.clone(),
-            ceiling: format!("what is over {} of the memory must go", units::share(FULL_SHARE)),
-            recommendation: "the other findings; else more rematerialisation, a smaller batch for each device, or weights and \
-                    optimiser state sharded over more devices"
+            ceiling: format!("the part over {} of the memory must go", units::share(FULL_SHARE)),
+            recommendation: "try the other findings first; then more rematerialisation, a smaller batch per device, or weights and optimiser state sharded over more devices"
                 .to_owned(),
             falsifier: "the runtime's allocator reports less in use: XLA's figure is an upper bound".to_owned(),
             status: Status::Derived,
@@ -56,7 +55,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             ),
             evidence: of.clone(),
             ceiling: format!("{free} more could be used"),
-            recommendation: "a larger batch, less rematerialisation, a larger cache, or fewer devices"
+            recommendation: "use a larger batch, less rematerialisation, a larger cache, or fewer devices"
                 .to_owned(),
             falsifier: "another program's buffers are in the same memory while this one runs".to_owned(),
             status: Status::Derived,

@@ -12,7 +12,7 @@ use haloscope_time::fix::Fix;
 static OF_TRAINING: Fix = Fix::jax_or(
     "compute logits and cross-entropy over chunks of tokens (a scan with jax.checkpoint, or a fused linear \
      cross-entropy kernel), shard the vocabulary, or keep logits in bf16",
-    "compute logits and cross-entropy over chunks of tokens that are computed again on the way back (or a fused linear \
+    "compute logits and cross-entropy over chunks of tokens that are computed again in the backward pass (or a fused linear \
      cross-entropy kernel), shard the vocabulary, or keep logits in bf16",
 );
 
@@ -28,10 +28,13 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         })
         .collect();
     if found.is_empty() && context.is_training().is_none() {
-        return Outcome::unknown(threshold, "no op has a name, and no shape says vocabulary");
+        return Outcome::unknown(threshold, "no op has a name, and no shape has the size of a vocabulary");
     }
     if found.is_empty() && attribution.memory.is_without_trace() {
-        return Outcome::unknown(threshold, "nothing says which temporary buffers are alive at the peak");
+        return Outcome::unknown(
+            threshold,
+            "the program does not say which temporary buffers are alive at the peak",
+        );
     }
     let bytes = units::sum(found.iter().map(|buffer| buffer.alive.bytes));
     let share = context.of_peak(bytes);
@@ -63,7 +66,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             "compute logits for the last token only, or over chunks of the batch; shard the vocabulary"
                 .to_owned()
         },
-        falsifier: "the peak stays where it is when the loss is computed in chunks".to_owned(),
+        falsifier: "the peak stays the same when the loss is computed in chunks".to_owned(),
         status: if is_guess { Status::Estimated } else { Status::Derived },
         ..Finding::default()
     });

@@ -43,7 +43,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             units::share(VERY_LONG_SHARE)
         ),
         evidence: largest(&long),
-        ceiling: format!("{} less at the peak, if they were made when needed", units::bytes(bytes as f64)),
+        ceiling: format!("{} less at the peak, if they were made only when needed", units::bytes(bytes as f64)),
         recommendation: context.fix(&LEVER),
         falsifier: "they are the state of a loop that is nearly the whole program, such as gathered weights or a cache"
             .to_owned(),

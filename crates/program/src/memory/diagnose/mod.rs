@@ -99,7 +99,7 @@ struct Outcome {
     /// The share that was compared; the rule's threshold says of what.
     share: Option<f64>,
     threshold: String,
-    /// What was seen, or why it cannot be told.
+    /// What was seen, or why it is unknown.
     said: String,
     finding: Option<Finding>,
 }
@@ -157,13 +157,18 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
             text(
                 "verdict",
                 "Verdict",
-                "`found`, `clear`, `does not apply`, or `unknown` where the profile cannot tell.",
+                "`found`, `clear`, `does not apply`, or `unknown` if the profile does not say.",
                 outcome.verdict.word()
             ),
             bytes("bytes", "Bytes", "The bytes in question.", outcome.bytes),
             share("share", "Share", "The share that was compared.", outcome.share),
-            text("threshold", "Threshold", "From where on it is a finding.", outcome.threshold.as_str()),
-            text("said", "What was seen", "What was seen, or why it cannot be told.", outcome.said.as_str()),
+            text(
+                "threshold",
+                "Threshold",
+                "The value from which it is a finding.",
+                outcome.threshold.as_str()
+            ),
+            text("said", "What was seen", "What was seen, or why it is unknown.", outcome.said.as_str()),
         ];
         rows.push(row);
     }
@@ -192,18 +197,18 @@ fn nothing(clear: usize, unknown: usize) -> Finding {
         n => format!("; {n} checks could not be made"),
     };
     let claim = match unknown {
-        0 => "Good: nothing was found that takes memory without need",
-        _ => "Nothing was found by the checks that could be made",
+        0 => "Good: no unneeded memory was found",
+        _ => "The checks that could be made found nothing",
     };
     Finding {
         id: "nothing_to_save",
         severity: Severity::Info,
         claim: claim.to_owned(),
         evidence: format!(
-            "{clear} checks are clear{rest}; the table of checks has each with its number and threshold"
+            "{clear} checks are clear{rest}; the table of checks has their numbers and thresholds"
         ),
-        ceiling: "nothing by these rules".to_owned(),
-        recommendation: "a smaller batch, more devices or lower precision, if it must be less".to_owned(),
+        ceiling: "these rules suggest nothing".to_owned(),
+        recommendation: "use a smaller batch, more devices or lower precision if it must be less".to_owned(),
         falsifier: "the runtime needs more than the program's peak: compare with the allocator".to_owned(),
         status: Status::Derived,
         ..Finding::default()
@@ -221,7 +226,7 @@ fn values(label: &str, context: &Context<'_, '_>, findings: &[Finding], unknown:
             capacity,
             Unit::Bytes,
             Status::Measured,
-            "As --capacity, the allocator or the table of chips says; the check `headroom` says which.",
+            "From --capacity, the allocator or the table of chips; the check `headroom` says which.",
         ),
         Value::new(
             "problem_count",
@@ -229,7 +234,7 @@ fn values(label: &str, context: &Context<'_, '_>, findings: &[Finding], unknown:
             Some(worth),
             Unit::Count,
             Status::Derived,
-            "Findings that are more than worth knowing.",
+            "Findings above the level of information.",
         ),
         Value::new(
             "unknown_count",
@@ -237,7 +242,7 @@ fn values(label: &str, context: &Context<'_, '_>, findings: &[Finding], unknown:
             Some(unknown),
             Unit::Count,
             Status::Derived,
-            "Checks for which the run lacks something.",
+            "Checks that need something the run does not have.",
         ),
     ]);
     all

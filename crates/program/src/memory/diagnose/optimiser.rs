@@ -31,9 +31,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
                 "no parameter is known as optimiser state".to_owned(),
                 None,
             ),
-            None => {
-                Outcome::unknown(threshold, "no op has a name, so training cannot be told from inference")
-            }
+            None => Outcome::unknown(threshold, "no op has a name, so whether this is training is unknown"),
         };
     }
     let single: Vec<_> =
@@ -56,7 +54,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         recommendation: "keep the first moment in bf16 (optax: mu_dtype), use a factored or 8-bit optimiser, or shard the state over \
                 the data axis"
             .to_owned(),
-        falsifier: "the loss suffers with moments in bf16".to_owned(),
+        falsifier: "the loss gets worse with moments in bf16".to_owned(),
         status: if is_guess { Status::Estimated } else { Status::Derived },
         ..Finding::default()
     });

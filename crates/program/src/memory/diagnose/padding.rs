@@ -38,10 +38,10 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         claim: format!("{} at the peak is padding of tiles", size(context, bytes)),
         evidence: words.join("; "),
         ceiling: format!("{} less, if every tile were full", units::bytes(bytes as f64)),
-        recommendation: "give arrays a last dimension that is a multiple of 128 and a second to last that is a multiple of 8 (16 for \
+        recommendation: "give arrays a last dimension that is a multiple of 128 and a second-to-last one that is a multiple of 8 (16 for \
                 bf16): merge small dimensions, or put a large one last"
             .to_owned(),
-        falsifier: "the compiler chooses another layout for the new shape that pads as much".to_owned(),
+        falsifier: "the compiler chooses a layout for the new shape that pads just as much".to_owned(),
         status: Status::Derived,
         ..Finding::default()
     });

@@ -11,22 +11,18 @@ use haloscope_time::fix::Fix;
 static BACKWARD: Fix = Fix::jax_or(
     "save fewer activations (jax.checkpoint), reduce or scatter gradients as they come, and donate what the update \
      replaces",
-    "save fewer activations, reduce or scatter gradients as they come, and use the buffers again of what the update \
-     replaces",
+    "save fewer activations, reduce or scatter gradients as they come, and reuse the buffers of what the update replaces",
 );
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let threshold = format!(
-        "by op names; else before {} of the schedule forward, behind {} backward",
+        "by op names; else forward before {} of the schedule, backward after {}",
         units::share(FORWARD_BEFORE),
         units::share(BACKWARD_AFTER)
     );
     match context.is_training() {
         None => {
-            return Outcome::unknown(
-                threshold,
-                "no op has a name, so training cannot be told from inference",
-            );
+            return Outcome::unknown(threshold, "no op has a name, so whether this is training is unknown");
         }
         Some(false) => return Outcome::not_applicable(threshold, "the program computes no gradients"),
         Some(true) => {}
@@ -42,30 +38,29 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         None if at > BACKWARD_AFTER => (Phase::Backward, Status::Estimated),
         None => {
             let why = format!(
-                "the peak is at {} of the schedule, and no op near it names its pass",
+                "the peak is at {} of the schedule, and no op near it says which pass it belongs to",
                 units::share(at)
             );
             return Outcome { share: Some(at), ..Outcome::unknown(threshold, &why) };
         }
     };
     let how =
-        if status == Status::Derived { "by the name of the nearest op" } else { "a guess by its place" };
+        if status == Status::Derived { "by the name of the nearest op" } else { "a guess from its place" };
     let said = format!("at {} of the schedule, {how}", units::share(at));
     let peak = context.totals.peak_bytes;
     let finding = Finding {
         id: "peak_phase",
         severity: Severity::Info,
         claim: match phase {
-            Phase::Forward => "The peak lies in the forward pass",
-            Phase::Backward => "The peak lies in the backward pass",
+            Phase::Forward => "The peak is in the forward pass",
+            Phase::Backward => "The peak is in the backward pass",
         }
         .to_owned(),
         evidence: said.clone(),
         ceiling: "no gain by itself: it shows which change lowers the peak".to_owned(),
         recommendation: match phase {
             Phase::Forward => {
-                "make what one layer or the loss needs at once smaller: chunked cross-entropy, attention that keeps no \
-                 scores, smaller microbatches. Saving fewer activations does not help here"
+                "reduce what one layer or the loss needs at once: chunked cross-entropy, attention that keeps no scores, smaller microbatches. Saving fewer activations does not help here"
                     .to_owned()
             }
             Phase::Backward => context.fix(&BACKWARD),

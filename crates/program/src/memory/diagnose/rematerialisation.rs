@@ -13,19 +13,16 @@ use haloscope_time::fix::Fix;
 static LEVER: Fix = Fix {
     jax: "jax.checkpoint with a policy such as dots_with_no_batch_dims_saveable or save_only_these_names: elementwise \
           and broadcast results are computed again",
-    tensorflow: "tf.recompute_grad around the layer: its results are computed again on the way back",
-    pytorch: "torch_xla.utils.checkpoint around the layer: its results are computed again on the way back",
-    any: "compute elementwise and broadcast results again on the way back in place of keeping them",
+    tensorflow: "tf.recompute_grad around the layer: its results are computed again in the backward pass",
+    pytorch: "torch_xla.utils.checkpoint around the layer: its results are computed again in the backward pass",
+    any: "compute elementwise and broadcast results again in the backward pass instead of keeping them",
 };
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
     let threshold = format!("{} of the peak", units::share(REMAT_SHARE));
     match context.is_training() {
         None => {
-            return Outcome::unknown(
-                threshold,
-                "no op has a name, so training cannot be told from inference",
-            );
+            return Outcome::unknown(threshold, "no op has a name, so whether this is training is unknown");
         }
         Some(false) => return Outcome::not_applicable(threshold, "the program computes no gradients"),
         Some(true) => {}
@@ -48,7 +45,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         id: "rematerialisation_candidates",
         severity: Severity::Warning,
         claim: format!(
-            "{} of forward values that are cheap to compute again wait for the backward pass",
+            "{} of forward values are kept for the backward pass although they are cheap to compute again",
             size(context, bytes)
         ),
         evidence: format!(
@@ -56,12 +53,9 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             largest(&cheap),
             units::bytes(kept_bytes as f64)
         ),
-        ceiling: format!(
-            "{} less, if what they are computed from is kept anyway",
-            units::bytes(bytes as f64)
-        ),
+        ceiling: format!("{} less, if their inputs are kept anyway", units::bytes(bytes as f64)),
         recommendation: context.fix(&LEVER),
-        falsifier: "their inputs are not kept: then these must be, and nothing is saved".to_owned(),
+        falsifier: "their inputs are not kept: then the inputs must be kept, and nothing is saved".to_owned(),
         status: Status::Estimated,
         ..Finding::default()
     });

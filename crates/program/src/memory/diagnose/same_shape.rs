@@ -13,11 +13,10 @@ use haloscope_time::fix::Fix;
 static LEVER: Fix = Fix {
     jax: "one value for each layer or microbatch is kept: scan over layers with jax.checkpoint, save fewer values, or \
           accumulate in place",
-    tensorflow: "one value for each layer or microbatch is kept: compute layers again on the way back (tf.recompute_grad), save \
+    tensorflow: "one value for each layer or microbatch is kept: compute layers again in the backward pass (tf.recompute_grad), save \
                  fewer values, or accumulate in place",
-    pytorch: "one value for each layer or microbatch is kept: compute layers again on the way back \
-              (torch_xla.utils.checkpoint), save fewer values, or accumulate in place",
-    any: "one value for each layer or microbatch is kept: compute layers again on the way back, save fewer values, or \
+    pytorch: "one value for each layer or microbatch is kept: compute layers again in the backward pass (torch_xla.utils.checkpoint), save fewer values, or accumulate in place",
+    any: "one value for each layer or microbatch is kept: compute layers again in the backward pass, save fewer values, or \
           accumulate in place",
 };
 
@@ -50,8 +49,9 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
             units::bytes((bytes - bytes / group.len() as i64) as f64)
         ),
         recommendation: context.fix(&LEVER),
-        falsifier: "they are needed together, as the weights of several devices that a collective gathers"
-            .to_owned(),
+        falsifier:
+            "they are needed together, for example the weights of several devices that a collective gathers"
+                .to_owned(),
         status: Status::Derived,
         ..Finding::default()
     });

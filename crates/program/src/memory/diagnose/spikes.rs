@@ -32,7 +32,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         id: "heap_spike",
         severity: Severity::Info,
         claim: format!(
-            "One value takes {} of the peak at a stroke ({})",
+            "One value takes {} of the peak at once ({})",
             units::share(share),
             units::bytes(first as f64)
         ),
@@ -41,7 +41,7 @@ pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
         recommendation:
             "make the value in pieces: chunk the batch or sequence, or fuse its producer with its consumer"
                 .to_owned(),
-        falsifier: "the jump lies far below the peak: see the curve of `memory peak`".to_owned(),
+        falsifier: "the jump is far below the peak: see the curve of `memory peak`".to_owned(),
         status: Status::Derived,
         ..Finding::default()
     });

@@ -235,7 +235,7 @@ fn fragmentation() {
     let id = "fragmentation";
     let outcome = check_with(&step(QUIET), id, None, Some(("GPU_0_bfc".to_owned(), 0.25)));
     assert_eq!(outcome.bytes, Some(19 * MIB));
-    assert!(found(&outcome).evidence.contains("25.0% of what allocator GPU_0_bfc had free"));
+    assert!(found(&outcome).evidence.contains("25.0% of the free memory of allocator GPU_0_bfc"));
     is(&check(&step("+l +h +d +g +x -l"), id), Verdict::Clear);
     is(&check(&without_heap(STEP), id), Verdict::Unknown);
 }

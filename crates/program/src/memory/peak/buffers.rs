@@ -79,14 +79,14 @@ pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Tab
             bytes(
                 "bytes",
                 "Bytes",
-                "What it adds to the peak. What lives as long as the program counts with its whole allocation, under the name of the largest buffer in it.",
+                "What it adds to the peak. Memory that lives as long as the program counts with its whole allocation, under the name of its largest buffer.",
                 alive.bytes
             ),
             share("share", "Share", "Of the peak.", (peak > 0).then(|| alive.bytes as f64 / peak as f64)),
             bytes(
                 "padding_bytes",
                 "Padding",
-                "Bytes beyond those of its elements: tiles of the layout that no element fills, and what else shares an allocation that lives as long as the program. Unknown where the shape has no size.",
+                "Bytes beyond those of its elements: empty parts of layout tiles, and other values in an allocation that lives as long as the program. Unknown if the shape has no size.",
                 row.padding_bytes
             ),
             text("shape", "Shape", "Its shape with its layout.", shape_of(alive.buffer).to_string()),
@@ -113,29 +113,19 @@ pub(super) fn table(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>]) -> Tab
             text(
                 "from",
                 "From",
-                "The instruction at which it gets memory; unknown where it is there from the start.",
+                "The instruction at which it gets memory; unknown if it exists from the start.",
                 at(from)
             ),
             text(
                 "until",
                 "Until",
-                "The last instruction that gets memory while it is held: the trace names no instruction for giving back. Unknown where it is there to the end.",
+                "The last instruction that gets memory while it is alive: the trace does not name the instruction that frees it. Unknown if it exists to the end.",
                 at(last_taker)
             ),
             count("from_event", "From event", "The event of the heap trace at which it gets memory.", from),
-            count(
-                "until_event",
-                "Until event",
-                "The event at which it gives its memory back, or the last one.",
-                until
-            ),
+            count("until_event", "Until event", "The event at which it is freed, or the last one.", until),
             count("buffer_id", "Buffer", "Its number in the buffer assignment.", alive.buffer.logical.id),
-            count(
-                "allocation",
-                "Allocation",
-                "The number of the allocation that holds it.",
-                alive.buffer.allocation.index
-            ),
+            count("allocation", "Allocation", "The number of its allocation.", alive.buffer.allocation.index),
         ];
         table.push(row);
     }

@@ -34,15 +34,15 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, notes: &mut Notes) -> Drawing {
             bytes(
                 "offset_bytes",
                 "Offset",
-                "Where it lies, from the start of the first temporary allocation; the next begins where that ends.",
+                "Its offset from the start of the first temporary allocation; the next allocation begins where the first ends.",
                 block.offset_bytes
             ),
-            bytes("bytes", "Bytes", "How much it takes, padding included.", buffer.logical.size_bytes),
+            bytes("bytes", "Bytes", "Its size, including padding.", buffer.logical.size_bytes),
             count("from_event", "From", "The heap event at which it gets memory.", block.from),
             count(
                 "until_event",
                 "Until",
-                "The heap event at which it gives it back, or the last one.",
+                "The heap event at which it is freed, or the last one.",
                 block.until
             ),
             text(
@@ -54,12 +54,7 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, notes: &mut Notes) -> Drawing {
             text("group", "Group", "What its allocation is for.", Group::of(buffer.allocation).name()),
             flag("is_at_peak", "At peak", "Whether it is alive at the peak.", is_at_peak),
             count("buffer_id", "Buffer", "Its number in the buffer assignment.", buffer.logical.id),
-            count(
-                "allocation",
-                "Allocation",
-                "The number of the allocation that holds it.",
-                buffer.allocation.index
-            ),
+            count("allocation", "Allocation", "The number of its allocation.", buffer.allocation.index),
         ];
         Some(row)
     };
@@ -128,7 +123,7 @@ fn thinned(notes: &mut Notes, message: String) {
         "thinned",
         Severity::Info,
         message,
-        "the drawing only: values and other tables count everything",
+        "this affects only the drawing: values and other tables count everything",
         "",
     );
 }

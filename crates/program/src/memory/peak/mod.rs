@@ -21,10 +21,10 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "memory peak",
     label: "Peak",
     group: MenuGroup::Memory,
-    question: "How much memory does a program need, and what is alive when it needs the most?",
+    question: "How much memory does a program need, and what is in memory when it needs the most?",
     params: &[MODULE, SPACE],
     needs: &[
-        "HLO modules with a buffer assignment, as profilers embed them and `--xla_dump_to` writes them as protos",
+        "HLO modules with a buffer assignment, as embedded by profilers or written as protos by `--xla_dump_to`",
     ],
     reads: &[Input::Profile, Input::Program],
     example: "memory peak logs --module jit_train_step",
@@ -81,9 +81,7 @@ fn run(asked: &Scoped<'_>, params: &Params, notes: &mut Notes) -> Result<Report,
 /// Why a module without a buffer assignment has no answer.
 pub(super) fn no_assignment(label: &str) -> Error {
     Error::Nothing(format!(
-        "`{label}` holds no buffer assignment, so that nothing says what lies where and for how long. HLO text and modules from \
-         before scheduling never have one: give the module after optimisations as a proto, as a profile embeds it and as \
-         `--xla_dump_to=DIR --xla_dump_hlo_as_proto` writes it (`*.after_optimizations.hlo.pb`)"
+        "`{label}` has no buffer assignment, so the place and lifetime of buffers are unknown. HLO text and modules from before scheduling never have one: give the module after optimisations as a proto, as embedded in a profile or written by `--xla_dump_to=DIR --xla_dump_hlo_as_proto` (`*.after_optimizations.hlo.pb`)"
     ))
 }
 
@@ -114,7 +112,7 @@ fn spaces(buffers: &Buffers<'_>) -> Table {
             text(
                 "space",
                 "Memory",
-                "Its name: that of a TPU, but for `hbm` (any main memory) and `host`.",
+                "Its name on a TPU; `hbm` means any main memory.",
                 memory_space::name(space).as_ref()
             ),
             count(
@@ -123,7 +121,7 @@ fn spaces(buffers: &Buffers<'_>) -> Table {
                 "Its number in layouts: `S(1)` in HLO text; 0 is not written there.",
                 space
             ),
-            bytes("peak_bytes", "Peak", "The most bytes alive at a time.", memory.peak_bytes()),
+            bytes("peak_bytes", "Peak", "The most bytes alive at once.", memory.peak_bytes()),
             bytes(
                 "lasting_bytes",
                 "Lasting",
@@ -139,7 +137,7 @@ fn spaces(buffers: &Buffers<'_>) -> Table {
             bytes(
                 "allocated_bytes",
                 "Allocated",
-                "All allocations but thread-local ones, holes between buffers included.",
+                "All allocations except thread-local ones, including holes between buffers.",
                 memory.allocated_bytes()
             ),
             count("allocations", "Allocations", "Allocations.", memory.allocations.len()),

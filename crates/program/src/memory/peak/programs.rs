@@ -68,12 +68,12 @@ impl<'p> Programs<'p> {
                 "no_buffer_assignment",
                 Severity::Info,
                 format!(
-                    "{} of {} programs hold no buffer assignment, such as {}",
+                    "{} of {} programs have no buffer assignment, such as {}",
                     without.len(),
                     self.len(),
                     first.label()
                 ),
-                "what they need is unknown, so that one of them may need more than the one shown",
+                "their need is unknown, so one of them may need more than the one shown",
                 "give modules after optimisations, as protos",
             );
         }
@@ -89,7 +89,7 @@ impl<'p> Programs<'p> {
             let need = need.as_ref();
             let row = row![
                 text("program", "Program", "The HLO module, with its program id.", program.label()),
-                text("host", "Host", "The host whose profile holds it: each has its own copy.", host),
+                text("host", "Host", "The host whose profile has it: each has its own copy.", host),
                 flag(
                     "is_shown",
                     "Shown",
@@ -99,7 +99,7 @@ impl<'p> Programs<'p> {
                 bytes(
                     "peak_bytes",
                     "Peak",
-                    "The most bytes alive at a time; unknown without a buffer assignment.",
+                    "The most bytes alive at once; unknown without a buffer assignment.",
                     need.map(|n| n.peak_bytes)
                 ),
                 bytes(
@@ -117,7 +117,7 @@ impl<'p> Programs<'p> {
                 bytes(
                     "allocated_bytes",
                     "Allocated",
-                    "All allocations but thread-local ones, holes between buffers included.",
+                    "All allocations except thread-local ones, including holes between buffers.",
                     need.map(|n| n.allocated_bytes)
                 ),
             ];

@@ -48,12 +48,7 @@ fn rollup(
     let mut table = Vec::new();
     for (name, sum) in sums {
         let row = row![
-            text(
-                "name",
-                "Name",
-                "What the buffers have in common; unknown where they do not say.",
-                Cell::words(&name)
-            ),
+            text("name", "Name", "What the buffers have in common; may be unknown.", Cell::words(&name)),
             bytes("bytes", "Bytes", "What they add to the peak.", sum.bytes),
             share("share", "Share", "Of the peak.", (all > 0).then(|| sum.bytes as f64 / all as f64)),
             bytes("padding_bytes", "Padding", "Bytes beyond those of their elements.", sum.padding_bytes),

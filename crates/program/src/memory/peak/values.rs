@@ -47,7 +47,7 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], about: &H
             "programs",
             "Programs in scope",
             Some(about.programs),
-            "HLO modules in the scope; one of which several hosts hold a copy counts once.",
+            "HLO modules in the scope; copies on several hosts count once.",
         ),
         text(
             "space",
@@ -61,7 +61,7 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], about: &H
             Some(peak),
             Unit::Bytes,
             as_sure_as(memory),
-            "The most bytes alive at a time: lasting ones and temporary ones, padding included. Estimated, and a lower bound, where temporary ones are unknown.",
+            "The most bytes alive at once, lasting and temporary, including padding. Estimated, and a lower bound, if temporary ones are unknown.",
         ),
         Value::new(
             "peak_unpadded_bytes",
@@ -87,7 +87,7 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], about: &H
             "temporary_bytes",
             "Temporary at the peak",
             memory.temporary_bytes(),
-            "Bytes at the peak that the heap simulator placed; unknown where the module holds no trace of it.",
+            "Bytes at the peak that the heap simulator placed; unknown if the module has no trace of it.",
         ),
     ];
     values.extend([
@@ -124,7 +124,7 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], about: &H
             "entry_parameter_bytes",
             "Entry parameters",
             of_group(Group::Parameter),
-            "Allocations that hold a parameter of the program, those that an output takes over included.",
+            "Allocations that hold a parameter of the program, including those that an output takes over.",
         ),
         bytes(
             "output_bytes",
@@ -143,23 +143,23 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], about: &H
             "thread_local_bytes",
             "Thread-local",
             of_group(Group::ThreadLocal),
-            "Allocations that each call has for its own; in no other number.",
+            "Allocations that each call has for itself; not in any other number.",
         ),
         bytes(
             "temporary_allocated_bytes",
             "Temporary allocations",
             Some(memory.sum_of(|a| !is_indefinite(a))),
-            "Allocations that the heap simulator fills: the temporary peak and the holes that placing left.",
+            "Allocations that the heap simulator fills: the temporary peak and the holes left between buffers.",
         ),
         bytes(
             "allocated_bytes",
             "Allocated",
             Some(allocated),
-            "All allocations but thread-local ones: what the program asks the device for.",
+            "All allocations except thread-local ones: what the program requests from the device.",
         ),
     ]);
     values.extend([
-        Value::new("capacity_bytes", "Memory of the device", about.capacity.map(|c| c.bytes), Unit::Bytes, source_status(about.capacity), "Main memory of the smallest device of the program's host: as its allocator accounts for it, else from the profile, else from the table of chips."),
+        Value::new("capacity_bytes", "Memory of the device", about.capacity.map(|c| c.bytes), Unit::Bytes, source_status(about.capacity), "Main memory of the smallest device of the program's host: from its allocator, else from the profile, else from the table of chips."),
         text("capacity_source", "Memory of the device from", about.capacity.map(|c| c.source.word()), "allocator: reserved, allocated and available together; trace: the profile states it; table: from the chip's name."),
         Value::new(
             "headroom_bytes",
@@ -170,10 +170,10 @@ pub(super) fn of(memory: &ProgramMemory<'_, '_>, rows: &[Row<'_, '_>], about: &H
                 Some(Capacity { source: Source::Table, .. }) => Status::Estimated,
                 _ => Status::Derived,
             },
-            "Memory of the device less what the program allocates. The runtime's own memory and other programs' buffers are not in it.",
+            "Memory of the device minus what the program allocates. The runtime's own memory and other programs' buffers are not in it.",
         ),
-        Value::new("scoped_vmem_bytes", "Scoped VMEM, largest", scoped.map(|s| s.0), Unit::Bytes, Status::Derived, "The most VMEM that one instruction sets aside while it runs; unknown where none says."),
-        text("scoped_vmem_instruction", "Scoped VMEM, instruction", scoped.map(|s| s.1), "The first instruction that sets aside that much."),
+        Value::new("scoped_vmem_bytes", "Scoped VMEM, largest", scoped.map(|s| s.0), Unit::Bytes, Status::Derived, "The most VMEM that one instruction reserves while it runs; unknown if none says."),
+        text("scoped_vmem_instruction", "Scoped VMEM, instruction", scoped.map(|s| s.1), "The first instruction that reserves that much."),
     ]);
     values
 }

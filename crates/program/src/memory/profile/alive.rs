@@ -92,7 +92,7 @@ pub(super) fn table(seen: &[Seen<'_, '_>], notes: &mut Notes) -> Table {
                 "thinned",
                 Severity::Info,
                 format!(
-                    "{all} kinds of allocation are alive at the peak of {}; the {ROWS} largest have a row",
+                    "{all} kinds of allocation are alive at the peak of {}; the {ROWS} largest are listed",
                     one.allocator.name
                 ),
                 "the others are summed up in one row",
@@ -124,10 +124,10 @@ fn row(one: &Seen<'_, '_>, what: &str, kind: Option<&Kind<'_>>, sum: &Sum) -> Ro
         text(
             "what",
             "What",
-            "allocation: seen in the capture; before the capture: allocated at the peak, and no event says by whom; reserved: set aside for the stack; other allocations: the small ones, summed up.",
+            "allocation: seen in the capture; before the capture: in use at the peak, but no event says who allocated it; reserved: for the stack; other allocations: the small ones, summed up.",
             what
         ),
-        bytes("bytes", "Bytes", "What the allocator gave for all of them.", sum.bytes),
+        bytes("bytes", "Bytes", "What the allocator returned for all of them.", sum.bytes),
         share("share", "Share", "Of what is in use at the peak.", sum.bytes.and_then(share)),
         bytes(
             "requested_bytes",

@@ -42,7 +42,7 @@ pub(super) fn of(seen: &[Seen<'_, '_>], notes: &mut Notes) -> Vec<Series> {
             "thinned",
             Severity::Info,
             format!("the curves over time show the highest and lowest of each run of up to {longest} events"),
-            "the drawing only: values and tables count everything",
+            "this affects only the drawing: values and tables count everything",
             "",
         );
     }

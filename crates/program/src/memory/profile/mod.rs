@@ -20,7 +20,7 @@ pub static ANALYSIS: Analysis = Analysis {
     id: "memory profile",
     label: "Profile",
     group: MenuGroup::Memory,
-    question: "How much memory did the runtime hand out over time, and what was alive at the peak?",
+    question: "How much memory did the runtime allocate over time, and what was in memory at the peak?",
     params: &[],
     needs: &["allocator events (MemoryAllocation, MemoryDeallocation) on the host's threads"],
     reads: &[Input::Profile],
@@ -101,11 +101,9 @@ fn holds(cut: &Intervals, at_ps: i64) -> bool {
 
 fn nothing(has_events: bool) -> Error {
     Error::Nothing(if has_events {
-        "no allocator event lies in the scope; give a longer window, or all steps".to_owned()
+        "no allocator event is in the scope; give a longer window, or all steps".to_owned()
     } else {
-        "the profile holds no allocator events (MemoryAllocation, MemoryDeallocation): runtimes record them on the threads of the \
-         host, on TPUs and GPUs, where the host tracer is on (`host_tracer_level` of 2) and something is allocated during the \
-         capture. `haloscope memory peak` says what the programs need without them"
+        "the profile has no allocator events (MemoryAllocation, MemoryDeallocation): runtimes of TPUs and GPUs record them on host threads if the host tracer is on (`host_tracer_level` 2) and something is allocated during the capture. `haloscope memory peak` says what the programs need without them"
             .to_owned()
     })
 }
@@ -125,38 +123,38 @@ fn table(seen: &[Seen<'_, '_>]) -> Table {
             bytes(
                 "peak_bytes",
                 "Peak",
-                "The most in use at a time in the scope: reserved and allocated together.",
+                "The most in use at once in the scope: reserved and allocated together.",
                 one.peak.in_use_bytes()
             ),
             bytes(
                 "reserved_bytes",
                 "Reserved",
-                "At that peak, set aside for the stack: for the temporary buffers of programs on TPUs.",
+                "At that peak, reserved for the stack, which on TPUs has the temporary buffers of programs.",
                 one.peak.reserved_bytes
             ),
             bytes(
                 "allocated_bytes",
                 "Allocated",
-                "At that peak, handed out from the heap: inputs and outputs of programs.",
+                "At that peak, allocated from the heap: inputs and outputs of programs.",
                 one.peak.allocated_bytes
             ),
             bytes("available_bytes", "Available", "At that peak, free.", one.peak.available_bytes),
             share(
                 "fragmentation",
                 "Fragmentation",
-                "At that peak, by the allocator's own word: the share of the free memory that lies in pieces.",
+                "At that peak, as reported by the allocator: the share of the free memory that is in pieces.",
                 one.peak.fragmentation
             ),
             bytes(
                 "actual_bytes",
                 "Actual",
-                "The most of reserved less available at a time: what is in use of a pool that the runtime reserved as a whole. Unknown where it is never positive: then reserved is no pool.",
+                "The largest value of reserved minus available: what is in use of a pool that the runtime reserved as a whole. Unknown if it is never positive, because then reserved is not a pool.",
                 one.actual_bytes()
             ),
             bytes(
                 "lifetime_peak_bytes",
                 "Lifetime peak",
-                "The most that was ever in use since the program started, by the allocator's own word.",
+                "The most that was ever in use since the program started, as reported by the allocator.",
                 one.lifetime_peak_bytes()
             ),
             bytes(
@@ -208,28 +206,28 @@ fn values(seen: &[Seen<'_, '_>], peaks: &peaks::Peaks) -> Vec<Value> {
             name,
             Unit::None,
             Status::Derived,
-            "Host and name of the allocator with the highest peak; one of the host's own memory only where there is no other. The numbers below are about it.",
+            "Host and name of the allocator with the highest peak; one for host memory only if there is no other. The numbers below are about it.",
         ),
         bytes(
             "peak_bytes",
             "Peak",
             fullest.map(|one| one.peak.in_use_bytes()),
             Status::Measured,
-            "The most in use at a time in the scope: reserved and allocated together.",
+            "The most in use at once in the scope: reserved and allocated together.",
         ),
         bytes(
             "reserved_bytes",
             "Reserved at the peak",
             at_peak(|e| e.reserved_bytes),
             Status::Measured,
-            "Set aside for the stack: on TPUs for the temporary buffers of programs.",
+            "Reserved for the stack, which on TPUs has the temporary buffers of programs.",
         ),
         bytes(
             "allocated_bytes",
             "Allocated at the peak",
             at_peak(|e| e.allocated_bytes),
             Status::Measured,
-            "Handed out from the heap: inputs and outputs of programs.",
+            "Allocated from the heap: inputs and outputs of programs.",
         ),
         bytes(
             "available_bytes",
@@ -244,21 +242,21 @@ fn values(seen: &[Seen<'_, '_>], peaks: &peaks::Peaks) -> Vec<Value> {
             fullest.and_then(|one| one.peak.fragmentation),
             Unit::Share,
             Status::Measured,
-            "The share of the free memory that lies in pieces, by the allocator's own word.",
+            "The share of the free memory that is in pieces, as reported by the allocator.",
         ),
         bytes(
             "actual_bytes",
             "Actual",
             fullest.and_then(Seen::actual_bytes),
             Status::Derived,
-            "The most of reserved less available at a time; unknown where it is never positive.",
+            "The largest value of reserved minus available; unknown if it is never positive.",
         ),
         bytes(
             "lifetime_peak_bytes",
             "Lifetime peak",
             fullest.and_then(Seen::lifetime_peak_bytes),
             Status::Measured,
-            "The most that was ever in use since the program started, by the allocator's own word.",
+            "The most that was ever in use since the program started, as reported by the allocator.",
         ),
         bytes(
             "capacity_bytes",

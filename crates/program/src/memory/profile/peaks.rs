@@ -34,19 +34,19 @@ pub(super) fn table(profile: &Profile, scope: &Scope, seen: &[Seen<'_, '_>]) -> 
             bytes(
                 "static_peak_bytes",
                 "Static peak",
-                "The largest peak of any of the host's programs, from its buffer assignment; unknown for memory of the host, and where no program has one.",
+                "The largest peak of any of the host's programs, from its buffer assignment; unknown for host memory, and if no program has one.",
                 planned_bytes
             ),
             bytes(
                 "runtime_peak_bytes",
                 "Runtime peak",
-                "The most in use at a time in the scope, by the allocator.",
+                "The most in use at once in the scope, by the allocator.",
                 runtime
             ),
             bytes(
                 "actual_bytes",
                 "Actual",
-                "The most of reserved less available, by the allocator.",
+                "The largest value of reserved minus available, by the allocator.",
                 one.actual_bytes()
             ),
             bytes(
@@ -58,7 +58,7 @@ pub(super) fn table(profile: &Profile, scope: &Scope, seen: &[Seen<'_, '_>]) -> 
             bytes(
                 "difference_bytes",
                 "Difference",
-                "Runtime peak less static peak.",
+                "Runtime peak minus static peak.",
                 planned_bytes.map(|bytes| runtime.saturating_sub(bytes))
             ),
             text(
@@ -70,7 +70,7 @@ pub(super) fn table(profile: &Profile, scope: &Scope, seen: &[Seen<'_, '_>]) -> 
             text(
                 "because",
                 "Why they differ",
-                "What the one counts and the other does not.",
+                "What one counts and the other does not.",
                 because(one, planned_bytes, runtime)
             ),
         ];
@@ -99,14 +99,12 @@ fn planned(profile: &Profile, scope: &Scope) -> Vec<(HostId, i64, String)> {
 fn because(one: &Seen<'_, '_>, planned: Option<i64>, runtime: i64) -> String {
     let bytes = |v: i64| units::bytes(v as f64);
     let mut said = match planned {
-        None if !is_on_device(&one.allocator.name) => "memory of the host: programs' peaks are about the device".to_owned(),
-        None => "no program of the host has a buffer assignment: there is no static peak".to_owned(),
+        None if !is_on_device(&one.allocator.name) => "host memory: programs' peaks are about the device".to_owned(),
+        None => "no program of the host has a buffer assignment, so there is no static peak".to_owned(),
         Some(planned) if runtime < planned => "the static peak is an upper bound for one run of the program, temporary buffers \
-                                               included; the allocator's bytes see only inputs and outputs, and what was \
-                                               reserved"
+                                               included; the allocator sees only inputs, outputs and what was reserved"
             .to_owned(),
-        Some(planned) if runtime > planned => "the allocator counts every buffer of the process, also those that no run of this \
-                                               program uses: other programs', and those from before the capture"
+        Some(planned) if runtime > planned => "the allocator counts every buffer of the process, including buffers of other programs and from before the capture"
             .to_owned(),
         Some(_) => "they are equal".to_owned(),
     };

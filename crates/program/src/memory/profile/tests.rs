@@ -150,5 +150,5 @@ fn a_window_moves_the_peak_and_keeps_what_was_alive() {
     assert_eq!(column(&report, "allocators", "allocations"), numbers(&[1]));
     assert_eq!(column(&report, "alive", "bytes"), numbers(&[100, 50, 1000, 64]));
     let said = ask(&profile("0", ACTS), &window(start + 60_000, start + 70_000)).unwrap_err().to_string();
-    assert!(said.contains("no allocator event lies in the scope"), "{said}");
+    assert!(said.contains("no allocator event is in the scope"), "{said}");
 }

@@ -45,8 +45,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         let enough = supply.zip(measured.demand()).is_some_and(|(s, d)| s >= d);
         recommendation = if enough {
             format!(
-                "prepare batches ahead: {} could supply enough, but works while the devices wait (prefetch, and put the next \
-                 batch on the devices before waiting for this one)",
+                "prepare batches ahead: {} could supply enough, but works only while the devices wait (prefetch, and put the next batch on the devices before waiting for this one)",
                 stage.name
             )
         } else {
@@ -65,7 +64,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         ceiling: format!("{:.2}x, if no device waited for input", ceiling::speedup(share)),
         speedup: Some(ceiling::speedup(share)),
         recommendation,
-        falsifier: "the step takes as long with one batch fed repeatedly".into(),
+        falsifier: "the step takes just as long when the same batch is fed repeatedly".into(),
         status: Status::Derived,
         links,
         ..Finding::default()

@@ -64,7 +64,7 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, notes: &mut Notes) {
         notes.add(
             "input_without_steps",
             Severity::Info,
-            "no step was counted: times are of the whole active window",
+            "no step was counted, so times are of the whole active window",
             "batches a second are unknown",
             fix::MARK_STEPS.for_run(profile),
         );
@@ -83,18 +83,18 @@ fn remarks(profile: &Profile, measured: &Measured<'_>, notes: &mut Notes) {
                     measured.counted()
                 ),
                 None => {
-                    "no event of the hosts' threads is a stage of an input pipeline that is known here".to_owned()
+                    "no event of the hosts' threads is a known stage of an input pipeline".to_owned()
                 }
             },
             if outside.is_empty() {
-                "idle time of the devices cannot be put down to input, and no stage can be named"
+                "idle time of the devices cannot be attributed to input, and no stage can be named"
             } else {
-                "what is read before the first counted step, or behind the last, counts in none"
+                "what is read before the first counted step, or after the last, is not counted"
             },
             if outside.is_empty() {
                 ANNOTATE_STAGES.for_run(profile)
             } else {
-                "capture several steps in a row: what is read between two of them then counts"
+                "capture several steps in a row, so that what is read between two of them is counted"
             },
         );
     }
@@ -120,11 +120,11 @@ fn message(measured: &Measured<'_>) -> String {
         ),
         Verdict::Moderate => {
             format!(
-                "Moderately input-bound: {share} of the {what} is waiting for input. Other time counts as well."
+                "Moderately input-bound: {share} of the {what} is waiting for input. Other causes matter too."
             )
         }
         Verdict::No => {
-            format!("Not input-bound: {share} of the {what} is waiting for input. Look at other time.")
+            format!("Not input-bound: {share} of the {what} is waiting for input. Look for other causes.")
         }
         Verdict::Unknown => format!(
             "Not known: the devices are idle between programs for {} of the {what}, and {}",
@@ -149,7 +149,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             measured.verdict().word(),
             Unit::None,
             Derived,
-            "`input-bound` where waiting for input takes at least 20% of the step time, `moderately input-bound` from 5% on, else `not input-bound`. Unknown where no stage is known and the devices are idle between programs for 5% or more.",
+            "`input-bound` if waiting for input takes at least 20% of the step time, `moderately input-bound` from 5% on, else `not input-bound`. Unknown if no stage is known and the devices are idle between programs for 5% or more.",
         ),
         Value::new(
             "message",
@@ -165,11 +165,11 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             measured.share().filter(|_| knows_input),
             Unit::Share,
             Derived,
-            "Time in which a device ran no op while a stage of its host's pipeline worked, and time in infeed, over the step time; mean over devices and counted steps. A step lasts until the next begins.",
+            "Time in which a device ran no op while a stage of its host's pipeline worked, plus time in infeed, as a share of the step time; mean over devices and counted steps. A step lasts until the next begins.",
         ),
         Value::new(
             "input_idle_ps_per_step",
-            "Waiting, a step",
+            "Waiting per step",
             measured.input_ps().filter(|_| knows_input && measured.has_steps()),
             Unit::Ps,
             Derived,
@@ -189,7 +189,7 @@ fn values(profile: &Profile, measured: &Measured<'_>) -> Vec<Value> {
             slowest.map(|(_, stage, _)| stage.name.as_str()),
             Unit::None,
             Derived,
-            "Of the stages that share threads and together work longest, the one with most work; of several hosts that of the slowest.",
+            "Of the stages that share threads and together work longest, the one with the most work; of several hosts, that of the slowest.",
         ),
         Value::new(
             "slowest_host",

@@ -23,7 +23,7 @@ pub(super) fn stages(profile: &Profile, measured: &Measured<'_>) -> Table {
                 text(
                     "stage",
                     "Stage",
-                    "The stage: as it states itself (`_ipl_stage_name`), else its event's name.",
+                    "The stage: its stated name (`_ipl_stage_name`), else its event's name.",
                     stage.name.as_str()
                 ),
                 text(
@@ -35,46 +35,46 @@ pub(super) fn stages(profile: &Profile, measured: &Measured<'_>) -> Table {
                 duration(
                     "work_ps",
                     "Work",
-                    "Time a step in the stage, summed over threads: without stages inside it, and without waiting for those that it calls.",
+                    "Time per step in the stage, summed over threads, without stages inside it and without waiting for those that it calls.",
                     a_step(host, work)
                 ),
                 duration(
                     "wall_ps",
                     "Wall",
-                    "Time a step in which at least one thread worked in it.",
+                    "Time per step in which at least one thread worked in it.",
                     a_step(host, stage.work.length())
                 ),
                 float(
                     "supply_rate",
                     "Batches/s",
                     Unit::Ratio,
-                    "Batches a second that it would give if it never waited, as parallel as it was: stages that share threads take turns and have one figure.",
+                    "Batches a second that it would give if it never waited, as parallel as it was; stages that share threads take turns and share one figure.",
                     host.supply(stage)
                 ),
                 float(
                     "parallelism",
                     "Parallel",
                     Unit::Ratio,
-                    "Threads that worked in it at once: work over wall time.",
+                    "Threads that worked in it at once: work divided by wall time.",
                     stage.parallelism()
                 ),
                 count("calls", "Calls", "Calls.", stage.calls),
                 duration(
                     "waiting_ps",
                     "Waiting",
-                    "Time a step in which it waited for a stage that it calls and that worked on another thread.",
+                    "Time per step in which it waited for a stage that it calls on another thread.",
                     a_step(host, stage.waiting_ps)
                 ),
                 duration(
                     "self_ps",
                     "Self time",
-                    "Time a step without stages inside it on the same thread: work and waiting.",
+                    "Time per step without stages inside it on the same thread: work and waiting.",
                     a_step(host, stage.self_ps)
                 ),
                 duration(
                     "total_ps",
                     "Total",
-                    "Time a step in all its calls, summed over threads.",
+                    "Time per step in all its calls, summed over threads.",
                     a_step(host, stage.total_ps)
                 ),
                 count("threads", "Threads", "Threads on which it ran.", stage.threads),
@@ -82,7 +82,7 @@ pub(super) fn stages(profile: &Profile, measured: &Measured<'_>) -> Table {
                     "throughput",
                     "Throughput",
                     Unit::ByteRate,
-                    "Bytes that it moved over its work, where it says how many.",
+                    "Bytes that it moved divided by its work, if it says how many.",
                     rate
                 ),
                 text("called_by", "Called by", "The stage that calls it.", caller.map(|s| s.name.as_str())),
@@ -115,21 +115,16 @@ pub(super) fn classes(measured: &Measured<'_>) -> Table {
         let wall = measured.hosts.iter().map(|h| a_step(h, h.pipeline.work_of(class).length()));
         let row = row![
             text("class", "Class", "What stages do.", class.phrase()),
-            duration("work_ps", "Work", "Time a step and host, summed over threads.", work / hosts),
+            duration("work_ps", "Work", "Time per step and host, summed over threads.", work / hosts),
             share("share", "Share", "Of the work of all classes.", (whole > 0.0).then(|| work / whole)),
             duration(
                 "wall_ps",
                 "Wall",
-                "Time a step and host in which at least one thread did such work.",
+                "Time per step and host in which at least one thread did such work.",
                 wall.sum::<f64>() / hosts
             ),
             count("stages", "Stages", "Stages of the class.", own.len()),
-            text(
-                "lever",
-                "What to try",
-                "What to try where such stages are too slow.",
-                class.recommendation()
-            ),
+            text("lever", "What to try", "What to try if such stages are too slow.", class.recommendation()),
         ];
         table.push(row);
     }

@@ -68,7 +68,7 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
         text(
             "name",
             "Kernel",
-            "The function's name; of a TPU's custom call the instruction's.",
+            "The function's name; for a custom call of a TPU, the instruction's.",
             kernel.name.as_ref()
         ),
         duration(
@@ -77,7 +77,12 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
             "Sum over executions that start in the scope, and over devices.",
             kernel.total_ps
         ),
-        share("share", "Share", "Time over that of all kernels in the scope.", share(kernel.total_ps, all)),
+        share(
+            "share",
+            "Share",
+            "Share of the time of all kernels in the scope.",
+            share(kernel.total_ps, all)
+        ),
         count("occurrences", "Count", "Executions that start in the scope.", kernel.occurrences),
         duration("mean_ps", "Mean", "Time of one execution.", time_ps / kernel.occurrences.max(1) as f64),
         duration("min_ps", "Shortest", "The shortest execution.", kernel.min_ps),
@@ -91,28 +96,28 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
         flag(
             "tensor_core_eligible",
             "Eligible",
-            "Whether tensor cores could do the work of its framework op: it multiplies matrices. Unknown if the op has no name.",
+            "Whether tensor cores could do the work of its framework op, because it multiplies matrices. Unknown if the op has no name.",
             kernel.could_use_tensor_cores
         ),
         share(
             "occupancy",
             "Occupancy",
-            "Threads that a multiprocessor can hold at once of this launch, over those that it can hold at all; as the tracer computed it.",
+            "Threads of this launch that a multiprocessor can hold at once, as a share of its maximum; computed by the tracer.",
             launch.occupancy
         ),
         text("grid", "Grid", "Blocks, as x,y,z.", launch.grid.map(three)),
-        text("block", "Block", "Threads a block, as x,y,z.", launch.block.map(three)),
-        count("registers", "Registers", "Registers a thread.", launch.registers),
+        text("block", "Block", "Threads per block, as x,y,z.", launch.block.map(three)),
+        count("registers", "Registers", "Registers per thread.", launch.registers),
         bytes(
             "shared_bytes",
             "Shared memory",
-            "Shared memory a block, static and dynamic.",
+            "Shared memory per block, static and dynamic.",
             launch.shared_bytes
         ),
         share(
             "flop_share_of_peak",
             "FLOP/s of peak",
-            "FLOPs of a custom call over its time, over the peak of one device; not known of GPU kernels, of which several may serve one op.",
+            "FLOP rate of a custom call, as a share of the peak of one device; unknown for GPU kernels, because several may serve one op.",
             limits.flop_share
         ),
         share("hbm_share_of_peak", "HBM of peak", "Likewise for bytes to and from HBM.", limits.hbm_share),
@@ -120,20 +125,20 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
             "flops",
             "FLOPs",
             Unit::Flop,
-            "FLOPs of all executions of a custom call: those of its matrix products, or of its vectors where it has none. `counted` says where they come from.",
+            "FLOPs of all executions of a custom call: those of its matrix products, or of its vector work if it has none. `counted` says where they come from.",
             kernel.work.flops
         ),
         float(
             "stated_flops",
             "FLOPs stated",
             Unit::Flop,
-            "FLOPs that the profiler or the kernel's author states for it, which those of its module stand in place of. A profiler counts each instruction of a kernel's code once, however often it runs.",
+            "FLOPs that the profiler or the kernel's author states; the count from its module replaces them. A profiler counts each instruction of a kernel's code once, however often it runs.",
             kernel.stated_flops
         ),
         text(
             "counted",
             "Counted",
-            "Where the FLOPs and bytes of a custom call come from: derived from its module (exactly, at most, at least), with the reason of what is no single number; or stated.",
+            "Where the FLOPs and bytes of a custom call come from: derived from its module (exactly, at most, at least), with the reason if it is not a single number; or stated.",
             Cell::words(&kernel.counted)
         ),
         text(
@@ -146,7 +151,7 @@ fn row(kernel: &KernelTimes<'_>, all: i64, peaks: &Peaks) -> Row<impl Columns + 
         text(
             "framework_op",
             "Framework op",
-            "The scope path that it works for, in JAX, PyTorch or TensorFlow: there its annotation.",
+            "The scope path that it works for, in JAX, PyTorch or TensorFlow, from its annotation.",
             Cell::words(&kernel.framework_op)
         ),
     ]
@@ -169,7 +174,7 @@ fn durations(histogram: &Histogram) -> Table {
             share(
                 "share",
                 "Share",
-                "Their time over that of all kernels in the scope.",
+                "Share of the time of all kernels in the scope.",
                 share(class.total_ps, all)
             ),
         ];
@@ -202,7 +207,7 @@ fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: 
             share(all, ops_ps),
             Unit::Share,
             Status::Derived,
-            "Over the self time of all ops in the scope: on GPUs copies and memsets are the rest. Unknown where the scope cuts time: kernels count whole, ops as far as they are in it.",
+            "Share of the self time of all ops in the scope; on GPUs, copies and memsets are the rest. Unknown if the scope cuts time: kernels count in full, ops only as far as they are in it.",
         ),
         Value::new(
             "kernel_count",
@@ -210,7 +215,7 @@ fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: 
             Some(kernels.len()),
             Unit::Count,
             Status::Measured,
-            "Told apart by name, launch, framework op and use of tensor cores; custom calls by program and name.",
+            "Distinct by name, launch, framework op and use of tensor cores; custom calls by program and name.",
         ),
         Value::new(
             "occurrences",
@@ -226,7 +231,7 @@ fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: 
             (occurrences > 0).then(|| all as f64 / occurrences as f64),
             Unit::Ps,
             Status::Derived,
-            "Time over executions.",
+            "Time divided by executions.",
         ),
         Value::new(
             "small_share",
@@ -234,7 +239,7 @@ fn values(kernels: &[KernelTimes<'_>], histogram: &Histogram, all: i64, ops_ps: 
             histogram.share_below(SMALL_PS),
             Unit::Share,
             Status::Derived,
-            "Share of the executions; where it is large, the launches themselves may be what takes the time.",
+            "Share of the executions; if it is large, the launches themselves may take the time.",
         ),
         Value::new(
             "tensor_core_share",

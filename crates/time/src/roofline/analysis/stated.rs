@@ -10,7 +10,7 @@ use haloscope_report::{PeakUsed, Report, Status, Unit, Value};
 
 pub(super) const FLOPS: Param = Param {
     id: "flops",
-    doc: "FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, the roofline shows that work, not a run's",
+    doc: "FLOPs of a piece of work, such as 138.8G: with --bytes and --latency, the roofline shows that work instead of a run",
     kind: ParamKind::Quantity,
     default: "",
 };
@@ -48,7 +48,7 @@ pub(super) fn report(params: &Params, of_run: Option<Peaks>) -> Result<Option<Re
     if !missing.is_empty() {
         let missing = missing.join(", ");
         return Err(Error::Usage(format!(
-            "work on a roofline needs --flops, --bytes and --latency; missing: {missing}"
+            "a piece of work on the roofline needs --flops, --bytes and --latency; missing: {missing}"
         )));
     }
     let (peaks, used) = peaks(params.text(&CHIP).trim(), of_run)?;
@@ -79,7 +79,7 @@ pub(super) fn report(params: &Params, of_run: Option<Peaks>) -> Result<Option<Re
             "Ridge point over intensity",
             distance,
             Unit::Ratio,
-            "Above 1 the work lies that many times below the ridge point.",
+            "Above 1, the work is that many times below the ridge point.",
         ),
     ]);
     let mut report = Report { values, ..Report::default() };
