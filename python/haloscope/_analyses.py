@@ -1264,7 +1264,7 @@ class Analyses(Asked):
     ) -> Report:
         """What is in this profile, what is missing, and what should the next capture do differently?
 
-        selfcheck: asks every analysis, of the whole and of parts of it, and holds what they say against the sums that must hold: exit code 1 where one does not
+        selfcheck: runs every analysis on the whole and on parts of it, and checks the sums that must hold: exit code 1 if one does not
         """
         return self._ask(
             "inspect",

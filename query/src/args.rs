@@ -56,11 +56,10 @@ pub(crate) fn command() -> Command {
     Command::new("haloscope query")
         .bin_name("haloscope query")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Asks runs in SQL: hosts, devices, lines, events, steps, ops, and every table of every analysis")
+        .about("Queries runs with SQL: hosts, devices, lines, events, steps, ops, and every table of every analysis")
         .max_term_width(80)
         .after_help(
-            "SQL is a statement, @NAME one of the canned questions (--questions), - what comes on stdin. Without SQL, on a terminal, there is a \
-             prompt: .help there says what it takes.\n\n\
+            "SQL is a statement, @NAME is a canned question (--questions), - reads stdin. Without SQL, on a terminal, there is a prompt: type .help there.\n\n\
              Examples:\n  haloscope query logs \"SELECT kind, name, count(*), ms(sum(dur_ps)) FROM event GROUP BY 1, 2 \
              ORDER BY 4 DESC LIMIT 5\"\n  haloscope query logs @idle-gaps --format csv -o gaps.csv\n  \
              haloscope query before after \"SELECT run, p50(dur_ps) FROM step GROUP BY run\"",
@@ -78,7 +77,7 @@ pub(crate) fn command() -> Command {
                 .long("file")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("Reads the SQL from a file; all other words are runs"),
+                .help("Reads the SQL from a file; all other arguments are runs"),
         )
         .arg(
             Arg::new("format")
@@ -86,7 +85,7 @@ pub(crate) fn command() -> Command {
                 .value_name("FORM")
                 .value_parser(Format::NAMES.map(|(name, _)| name))
                 .default_value("table")
-                .help("How rows are written"),
+                .help("Format of the rows"),
         )
         .arg(
             Arg::new("output")
@@ -94,7 +93,7 @@ pub(crate) fn command() -> Command {
                 .long("output")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("Writes to a file, which appears whole or stays as it was"),
+                .help("Writes to a file, which appears complete or stays unchanged"),
         )
         .arg(
             Arg::new("limit")
@@ -127,7 +126,7 @@ pub(crate) fn command() -> Command {
                 .env("HALOSCOPE_MAX_UNPACKED")
                 .hide_env_values(true)
                 .value_parser(|text: &str| load::size(text).map_err(|error| error.to_string()))
-                .help("Unpacks a packed file to no more than this [200 times its size, and 4GiB at most]"),
+                .help("Largest unpacked size of a compressed file [200 times its size, and 4GiB at most]"),
         )
         .arg(
             Arg::new("cluster")
@@ -141,13 +140,13 @@ pub(crate) fn command() -> Command {
                 .value_name("FILE")
                 .requires("cluster")
                 .value_parser(value_parser!(PathBuf))
-                .help("A file with what the workers know"),
+                .help("A file with the token of the workers"),
         )
         .arg(
             Arg::new("partial")
                 .long("partial")
                 .action(ArgAction::SetTrue)
-                .help("Leaves out files that cannot be read, and lists them on stderr; without it there is no answer"),
+                .help("Leaves out files that cannot be read, and lists them on stderr; without it, such files are an error"),
         )
         .arg(
             Arg::new("verbose")
@@ -172,13 +171,13 @@ pub(crate) fn command() -> Command {
             Arg::new("schema")
                 .long("schema")
                 .action(ArgAction::SetTrue)
-                .help("Lists tables, columns with their units, and functions, as Markdown; with --format json all that can be asked, canned questions too"),
+                .help("Lists tables, columns with their units, and functions, as Markdown; with --format json also canned questions"),
         )
         .arg(
             Arg::new("licenses")
                 .long("licenses")
                 .action(ArgAction::SetTrue)
-                .help("Prints the licences of what is in this program"),
+                .help("Prints the licences of the program's parts"),
         )
 }
 
@@ -215,7 +214,7 @@ pub(crate) fn task(matches: &ArgMatches) -> Result<Task, Failure> {
     if words.is_empty() || sql.trim().is_empty() {
         // On a terminal there would have been a prompt.
         let hint = "as in haloscope query RUN \"SELECT * FROM step\"; --schema lists the tables, --questions what is asked often";
-        return Err(Failure::Usage("expected a run, and what to ask of it".into(), hint.into()));
+        return Err(Failure::Usage("expected a run and a query".into(), hint.into()));
     }
     if sql.len() as u64 > MOST_SQL {
         return Err(Failure::Usage(format!("SQL: more than {MOST_SQL} bytes"), String::new()));

@@ -46,7 +46,7 @@ pub(crate) fn ask(asked: Asked) -> Result<(), Failure> {
     let begun = Instant::now();
     if !asked.format.is_text() && asked.output.is_none() && io::stdout().is_terminal() {
         let hint = "give a file with -o, or pipe stdout somewhere";
-        return Err(Failure::Usage("this format is no text for a terminal".into(), hint.into()));
+        return Err(Failure::Usage("this format is not text for a terminal".into(), hint.into()));
     }
     let scratch = tempfile::Builder::new().prefix("haloscope-query-").tempdir()?;
     let path = scratch.path().to_owned();
@@ -242,7 +242,7 @@ impl Work {
         if let Some((Some(cache), runs)) = known {
             runs.iter().for_each(|run| run.learn(&cache));
             if let Some(trouble) = cache.trouble() {
-                printer::note(format_args!("{trouble}; files are read anew each time"));
+                printer::note(format_args!("{trouble}; files are read again every time"));
             }
         }
     }

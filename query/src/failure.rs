@@ -71,7 +71,7 @@ impl Failure {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return None,
             Self::Core(error) => error.to_string(),
             Self::Usage(message, _) | Self::Unread(message, _) => message.clone(),
-            Self::Memory(message) => format!("the query takes more memory than it may: {message}"),
+            Self::Memory(message) => format!("the query takes more memory than allowed: {message}"),
             Self::TimedOut(time) => format!("no answer within {} s", time.as_secs_f64()),
             Self::Output(error) => format!("cannot write to stdout: {error}"),
             Self::File(path, error) => format!("cannot write {}: {error}", path.display()),

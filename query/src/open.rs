@@ -77,7 +77,7 @@ impl Found {
                 run.bring(&|progress: Progress| {
                     if !said.replace(true) {
                         let bytes = units::bytes(progress.of as f64);
-                        printer::note(format_args!("bringing {}: {bytes}", run.address()));
+                        printer::note(format_args!("downloading {}: {bytes}", run.address()));
                     }
                 })?
             }
@@ -135,7 +135,7 @@ pub(crate) fn each(
         if run.profile.has_parts() {
             let shown = found.chosen().0;
             let message = format!("{shown} is a part of a profile, without the events of some lines");
-            return Err(Failure::Usage(message, "ask the profile that `haloscope part` was given".into()));
+            return Err(Failure::Usage(message, "query the profile that `haloscope part` was given".into()));
         }
         if !is_partial && let Some(why) = run.profile.left_out.first() {
             return Err(Failure::Unread(why.clone(), PARTIAL.into()));

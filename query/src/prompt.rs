@@ -24,13 +24,13 @@ use crate::{canned, functions, printer, tables};
 const REMEMBERED: usize = 1_000;
 
 const HELP: &str = "\
-A statement ends with ;  @NAME asks a canned question, Tab completes names, Ctrl-C ends a query, Ctrl-D the prompt.
-  .tables           the tables and what a row of each is
-  .schema [TABLE]   its columns with their units; without TABLE of all tables
-  .functions        what SQL has here beside its own functions
+A statement ends with ;  @NAME runs a canned question, Tab completes names, Ctrl-C ends a query, Ctrl-D the prompt.
+  .tables           the tables and what their rows are
+  .schema [TABLE]   its columns with their units; without TABLE, those of all tables
+  .functions        functions in addition to those of SQL
   .questions        the canned questions
-  .set              the options that queries are asked with
-  .set NAME VALUE   one of them: format, limit, timeout, memory-limit
+  .set              the options for queries
+  .set NAME VALUE   sets one: format, limit, timeout, memory-limit
   .help             this
   .quit             ends the prompt
 ";
@@ -107,7 +107,7 @@ pub(crate) fn run(runs: &[OsString], mut options: Vec<OsString>) -> Result<(), F
     // Ctrl-C is for the query, which has this terminal too.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
-    printer::note(".help says what can be asked; a statement ends with ;");
+    printer::note(".help says what you can type; a statement ends with ;");
     loop {
         match editor.readline("sql> ") {
             Ok(typed) => match Typed::of(&typed) {

@@ -30,7 +30,7 @@ impl Stats {
     pub(crate) fn words(&self) -> String {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         format!(
-            "{} of {} lines read, {} events looked at, {} given to the query, {} bytes of files behind them",
+            "{} of {} lines read, {} events scanned, {} given to the query, {} bytes of files",
             of(&self.lines),
             of(&self.all_lines),
             of(&self.events),

@@ -27,7 +27,7 @@ pub struct Summary {
     pub numbers: BTreeMap<String, f64>,
     /// The first cause of `diagnose`, by its id.
     pub first_cause: Option<String>,
-    /// How many times as fast the run would be at most without it.
+    /// How many times as fast the run could be without it, at most.
     pub first_speedup: Option<f64>,
     /// The sentence that `diagnose` opens with.
     pub verdict: Option<String>,
@@ -104,7 +104,7 @@ pub struct FleetRun {
     pub name: String,
     /// When its newest file was written.
     pub time: Time,
-    /// Files of it, one a host.
+    /// Its files, one per host.
     pub hosts: u64,
     /// Size of its files, bytes.
     pub size_bytes: u64,
@@ -123,7 +123,7 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
             Some(format!("{} {}", summary.device_count?, summary.device_type.as_deref().unwrap_or("devices")))
         });
         row![
-            text("run", "Run", "The session, by its path below the place.", run.name.as_str()),
+            text("run", "Run", "The session, by its path below the folder or bucket.", run.name.as_str()),
             text("time", "Written", "When its newest file was written, UTC.", run.time.to_minute()),
             duration(
                 "step_time_mean_ps",
@@ -131,7 +131,7 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
                 "Mean step time.",
                 number("step_time_mean_ps").map(|ps| ps as i64)
             ),
-            share("mfu", "MFU", "FLOPs of the model over those that the devices can do.", number("mfu")),
+            share("mfu", "MFU", "FLOPs of the model as a share of what the devices can do.", number("mfu")),
             share(
                 "idle_share_of_active_window",
                 "Idle",
@@ -141,14 +141,14 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
             text(
                 "first_cause",
                 "First cause",
-                "What `diagnose` names first; `none found` where it names none.",
+                "The first cause of `diagnose`; `none found` if it finds none.",
                 summary.and_then(Summary::cause)
             ),
             float(
                 "first_speedup",
                 "Speed-up at most",
                 Unit::Ratio,
-                "How many times as fast the run would be at most without it.",
+                "How many times as fast the run could be without it, at most.",
                 summary.and_then(|summary| summary.first_speedup)
             ),
             duration(
@@ -167,11 +167,11 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
             text(
                 "version",
                 "Version",
-                "Of the framework, as the profile states it.",
+                "Version of the framework, from the profile.",
                 summary.and_then(|summary| summary.version.as_deref())
             ),
-            count("hosts", "Hosts", "Files of it, one a host.", run.hosts),
-            bytes("size_bytes", "Size", "Of its files together.", run.size_bytes),
+            count("hosts", "Hosts", "Its files, one per host.", run.hosts),
+            bytes("size_bytes", "Size", "Total size of its files.", run.size_bytes),
             text(
                 "verdict",
                 "Verdict",
@@ -181,7 +181,7 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
             text(
                 "unread",
                 "Not read",
-                "Why nothing is known of it.",
+                "Why it could not be read.",
                 run.summary.as_ref().err().map(String::as_str)
             ),
         ]
@@ -191,22 +191,29 @@ pub fn report(place: &str, runs: &[FleetRun], kept: usize) -> Report {
     Report {
         analysis: "fleet",
         values: vec![
-            Value::new("place", "Place", Some(place), Unit::None, Status::Measured, "Whose runs these are."),
-            count("runs", "Runs", runs.len(), "Runs of the place that were asked about."),
+            Value::new(
+                "place",
+                "Place",
+                Some(place),
+                Unit::None,
+                Status::Measured,
+                "The folder or bucket of the runs.",
+            ),
+            count("runs", "Runs", runs.len(), "Runs in this answer."),
             count(
                 "read_now",
                 "Read now",
                 read.saturating_sub(kept),
-                "Those that were read for this answer; the others were kept from before.",
+                "Runs that were read for this answer; the others were cached.",
             ),
             count(
                 "unread",
                 "Not read",
                 runs.len() - read,
-                "Those of which nothing is known; the column `unread` says why.",
+                "Runs that could not be read; the column `unread` says why.",
             ),
         ],
-        tables: vec![Table::of("runs", "Runs, the newest first", rows)],
+        tables: vec![Table::of("runs", "Runs, newest first", rows)],
         ..Report::default()
     }
 }

@@ -80,7 +80,7 @@ pub struct About {
 /// answer of one host alone is none.
 pub fn of(profile: &Profile, questions: &[&str]) -> Result<Vec<Part>, Error> {
     if Input::of(profile) != Input::Profile {
-        return Err(Error::Nothing("this is no profile: it has no events, and no parts".into()));
+        return Err(Error::Nothing("this is not a profile: it has no events, and no parts".into()));
     }
     let mut used: BTreeSet<LineId> = BTreeSet::new();
     for id in questions {
@@ -123,12 +123,12 @@ pub fn of(profile: &Profile, questions: &[&str]) -> Result<Vec<Part>, Error> {
 fn cannot(id: &str) -> Error {
     let why = match crate::find(id) {
         None => "there is no such analysis",
-        Some(analysis) if LOOK_AT_ALL.contains(&analysis.id) => "it looks at all that is in the files",
-        Some(analysis) if NEED_ANOTHER.contains(&analysis.id) => "it is about several runs",
-        Some(_) => "it needs no events, or no profile",
+        Some(analysis) if LOOK_AT_ALL.contains(&analysis.id) => "it reads everything in the files",
+        Some(analysis) if NEED_ANOTHER.contains(&analysis.id) => "it needs several runs",
+        Some(_) => "it does not need events or a profile",
     };
     let known: Vec<&str> = all().collect();
-    Error::Usage(format!("`{id}` cannot be asked about parts: {why}. These can: {}", known.join(", ")))
+    Error::Usage(format!("`{id}` does not work on parts: {why}. These do: {}", known.join(", ")))
 }
 
 /// What was made, as a report.

@@ -265,7 +265,7 @@ pub fn table(outcomes: &[Outcome]) -> Table {
             text(
                 "analysis",
                 "Analysis",
-                "Whose report it is; `all` where several were compared.",
+                "The report that it is about; `all` if several were compared.",
                 outcome.analysis
             ),
             text(
@@ -274,13 +274,13 @@ pub fn table(outcomes: &[Outcome]) -> Table {
                 "`holds` or `broken`.",
                 if tally.broken > 0 { "broken" } else { "holds" }
             ),
-            count("checked", "Looked at", "Numbers or sums that were looked at.", tally.checked),
+            count("checked", "Looked at", "Numbers or sums that were checked.", tally.checked),
             count("broken", "Broken", "Those that do not hold.", tally.broken),
-            text("scope", "Scope", "The part of the run that was asked about.", outcome.scope.as_str()),
+            text("scope", "Scope", "The part of the run that was analysed.", outcome.scope.as_str()),
             prose(
                 "said",
                 "Numbers",
-                "Where it is broken first, with the numbers.",
+                "The first place where it is broken, with the numbers.",
                 tally.first.as_ref().map(ToString::to_string)
             ),
             prose("says", "What must hold", "In a sentence.", outcome.invariant.says),

@@ -157,7 +157,7 @@ impl Connection {
             if is_unsent(status) {
                 return Error::Other {
                     server,
-                    found: "it closes connections before it gets a request".to_owned(),
+                    found: "it closes connections before it receives a request".to_owned(),
                 };
             }
             let why = innermost(source);

@@ -70,13 +70,13 @@ pub enum Error {
         server: String,
     },
     /// The server answered that it recorded nothing.
-    #[error("{server}: the profile is empty: nothing ran, or nothing that the levels asked for record")]
+    #[error("{server}: the profile is empty: nothing ran, or nothing that the chosen levels record")]
     Empty {
         /// `host:port`.
         server: String,
     },
     /// The server answered, but without the profile: it is from before profiles came with the answer.
-    #[error("{server}: the server is too old to send its profile: it can only write it to a disk of its own")]
+    #[error("{server}: the server is too old to send its profile: it can only write it to its own disk")]
     Old {
         /// `host:port`.
         server: String,
@@ -92,7 +92,7 @@ pub enum Error {
         message: String,
     },
     /// A session of that name is there.
-    #[error("{} is there: a session is never written over", path.display())]
+    #[error("{} exists already: a session is never overwritten", path.display())]
     Exists {
         /// Its folder.
         path: PathBuf,
@@ -168,16 +168,13 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Refused { .. } => {
-                "the program must have called jax.profiler.start_server(PORT) (or its framework's like) and still run; a port in \
-                 a container or behind a firewall must be opened or forwarded"
+                "the program must have called jax.profiler.start_server(PORT) (or the same of its framework) and still be running; a port in a container or behind a firewall must be opened or forwarded"
             }
             Self::Unanswered { .. } => {
-                "a program that holds Python's lock for long answers late: a larger --timeout waits longer; else the host is \
-                 not reached, or the program hangs"
+                "a program that holds Python's lock for long answers late: use a larger --timeout; otherwise the host cannot be reached, or the program hangs"
             }
             Self::Died { .. } => {
-                "the program ended, crashed or was killed while it was profiled: its own log says which; a shorter --duration \
-                 or lower tracer levels take less memory"
+                "the program ended, crashed or was killed while it was profiled: see its own log; a shorter --duration or lower tracer levels take less memory"
             }
             Self::Other { .. } => {
                 "pass the port given to start_server, not that of TensorBoard, XProf or a coordinator"
@@ -186,21 +183,22 @@ impl Error {
                 "a newer release of the program's framework may have it (JAX 0.10 has); `haloscope capture --every 10m` takes \
                  profiles again and again without it"
             }
-            Self::Unimplemented { .. } => "the program's framework decides what its profiler service offers",
+            Self::Unimplemented { .. } => {
+                "what the profiler service offers depends on the program's framework"
+            }
             Self::Busy { .. } => {
-                "wait until it has ended (--retries 5 tries again), or end it: `haloscope capture --continuous stop` where it \
-                 is a continuous one"
+                "wait until it has ended (--retries 5 tries again), or end it: `haloscope capture --continuous stop` for a continuous one"
             }
             Self::Idle { .. } => "`haloscope capture HOST:PORT --continuous start` starts it",
             Self::Empty { .. } => {
                 "was the program running steps at that time? A longer --duration, or --retries 3, waits for work"
             }
             Self::Old { .. } => {
-                "--on-server DIR names a log folder that the server can write to; the session lies there, on the server's disk"
+                "--on-server DIR names a log folder that the server can write to; the session is then there, on the server's disk"
             }
-            Self::Exists { .. } => "give another --session, or leave it out: then the time is the name",
+            Self::Exists { .. } => "give another --session, or leave it out to use the time as the name",
             Self::Store { kept: Some(_), .. } => {
-                "copy the kept folder to where the session belongs, or analyse it where it lies"
+                "copy the kept folder to where the session belongs, or analyse it where it is"
             }
             Self::Usage(_)
             | Self::Failed { .. }
@@ -238,8 +236,7 @@ impl Error {
 }
 
 fn still_here(kept: Option<&Path>) -> String {
-    kept.map(|folder| format!("; the session that was taken is kept in {}", folder.display()))
-        .unwrap_or_default()
+    kept.map(|folder| format!("; the captured session is kept in {}", folder.display())).unwrap_or_default()
 }
 
 /// `1.5 s`.

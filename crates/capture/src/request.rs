@@ -56,7 +56,7 @@ impl Request {
             return Err(Error::Usage(format!("expected a duration from 1 ms to an hour, found {found:?}")));
         }
         if self.timeout.is_zero() {
-            return Err(Error::Usage("expected a timeout of more than nothing".into()));
+            return Err(Error::Usage("expected a timeout above 0".into()));
         }
         if let Some(name) = &self.session {
             check_name(name)?;
@@ -75,7 +75,7 @@ pub(crate) fn servers(all: &[String]) -> Result<Vec<Server>, Error> {
         let server = Server::parse(text)?;
         if servers.contains(&server) {
             return Err(Error::Usage(format!(
-                "{server} is given twice: a program takes one profile at a time"
+                "{server} is given twice, but a program takes one profile at a time"
             )));
         }
         servers.push(server);

@@ -52,7 +52,7 @@ impl Server {
     /// [`Error::Usage`] where it has none.
     pub(crate) fn uri(&self) -> Result<Uri, Error> {
         let uri = format!("http://{self}");
-        uri.parse().map_err(|why| Error::Usage(format!("{self} is no address: {why}")))
+        uri.parse().map_err(|why| Error::Usage(format!("{self} is not an address: {why}")))
     }
 }
 

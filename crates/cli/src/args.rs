@@ -94,12 +94,8 @@ pub(crate) fn output_args() -> Vec<Arg> {
         Arg::new(id).long(id).value_name(value).help(help).help_heading("Output")
     };
     vec![
-        arg(
-            "format",
-            "FORM",
-            "How the answer is written [default: text where the answer is one, else table]",
-        )
-        .value_parser(Format::NAMES.map(|(name, _)| name)),
+        arg("format", "FORM", "Format of the answer [default: text if the answer is text, else table]")
+            .value_parser(Format::NAMES.map(|(name, _)| name)),
         arg(
             "also",
             "FORM=FILE",
@@ -129,11 +125,11 @@ pub(crate) fn brief_args(analysis: &Analysis) -> Vec<Arg> {
         return Vec::new();
     }
     vec![
-        arg("all", "The whole answer, not its first screen: every finding, table and remark")
+        arg("all", "The whole answer, not only its first screen: every finding, table and remark")
             .conflicts_with("brief"),
         arg(
             "brief",
-            "The first screen only; without --format that is so anyway; for --format table and markdown",
+            "Only the first screen, which is the default without --format; for --format table and markdown",
         ),
     ]
 }
@@ -183,7 +179,7 @@ pub(crate) fn scope_of(matches: &ArgMatches) -> Result<Scope, Failure> {
 /// The text of a file that a parameter names.
 fn document(path: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| {
-        let hint = "it takes the path of a text file";
+        let hint = "give the path of a text file";
         Failure::Usage(format!("cannot read {path}: {error}"), hint.into())
     })
 }
@@ -247,7 +243,7 @@ impl AnalysisArgs {
         let also = also.collect::<Result<Vec<_>, _>>()?;
         let table = word("table").map(str::to_owned);
         if format == Format::Json && table.is_some() {
-            let hint = "a report in JSON always has all its tables; pick from `tables`";
+            let hint = "a JSON report always has all its tables; select from `tables`";
             return Err(Failure::Usage(
                 "--table goes with --format table, markdown or csv".into(),
                 hint.into(),

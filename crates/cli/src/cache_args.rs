@@ -28,6 +28,6 @@ pub(crate) fn cache(matches: &ArgMatches) -> Result<Option<Cache>, Failure> {
 /// Says what kept the cache from being written, if something did.
 pub(crate) fn say_trouble(cache: Option<&Cache>, printer: &mut Printer) {
     if let Some(trouble) = cache.and_then(Cache::trouble) {
-        printer.note(format_args!("{trouble}; answers are computed each time"));
+        printer.note(format_args!("{trouble}; answers are computed every time"));
     }
 }

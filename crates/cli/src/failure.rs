@@ -116,7 +116,7 @@ fn hint(error: &Error) -> Option<&'static str> {
             Some("pass the log folder given to the profiler, a session folder in it, or a .xplane.pb file")
         }
         Error::Nothing(message) if !message.contains("inspect") => {
-            Some("`haloscope inspect RUN` shows what the profile holds and which capture options add more")
+            Some("`haloscope inspect RUN` shows what the profile has and which capture options add more")
         }
         _ => None,
     }

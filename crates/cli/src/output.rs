@@ -125,18 +125,16 @@ impl<'a> Form<'a> {
             Format::Text if has_texts => Self::Texts,
             Format::Text => {
                 let message = format!("`{}` gives no text", report.analysis);
-                return Err(Failure::Usage(message, "leave --format out for its tables".into()));
+                return Err(Failure::Usage(message, "leave out --format for its tables".into()));
             }
             Format::Fitting | Format::Table => brief.map_or(Self::Table, Self::Brief),
             Format::Markdown => brief.map_or(Self::Markdown, Self::MarkdownBrief),
             Format::Json => Self::Json,
             Format::Junit if present::has_tests(report) => Self::Junit,
             Format::Junit => {
-                let message = format!(
-                    "`{}` was asked nothing that can hold or not: JUnit has no tests",
-                    report.analysis
-                );
-                let hint = "the format goes with a gate, such as `check` with --baseline or --budget";
+                let message =
+                    format!("`{}` had nothing to check, so there are no tests for JUnit", report.analysis);
+                let hint = "this format needs a gate, such as `check` with --baseline or --budget";
                 return Err(Failure::Usage(message, hint.into()));
             }
             Format::Csv => Self::Csv(one_table(report, asked)?),

@@ -61,8 +61,7 @@ fn from_stdin() -> Result<PathBuf, Error> {
         return Ok(names.into_iter().find(|path| path.exists()).unwrap_or_default());
     }
     if io::stdin().is_terminal() {
-        let message = "RUN is stdin, which is a terminal: pipe a profile into it, as in `ssh host cat run.xplane.pb | haloscope \
-                       diagnose -`";
+        let message = "RUN is stdin, but stdin is a terminal: pipe a profile into it, for example `ssh host cat run.xplane.pb | haloscope diagnose -`";
         return Err(Error::Usage(message.to_owned()));
     }
     let read = || {
@@ -99,7 +98,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write, most: u64) -> io::Result<bool
 /// The refusal of what comes without end: others need the disk too.
 fn too_much(temporary: &Path, most: u64) -> Error {
     let message = format!(
-        "more than {} came, half of what is free in {}: write it to a file and name that as RUN, or set TMPDIR to a folder on a larger disk",
+        "stdin has more than {}, half of the free space in {}: write it to a file and use that as RUN, or set TMPDIR to a folder on a larger disk",
         units::bytes(most as f64),
         temporary.display()
     );
@@ -145,7 +144,7 @@ pub(crate) fn find(path: &Path) -> Result<Run, Error> {
             of.store(progress.of, Ordering::Relaxed);
         })
     };
-    progress::while_doing("bringing the run here", part, work)
+    progress::while_doing("downloading the run", part, work)
 }
 
 /// Names the session that was taken where there was a choice.

@@ -28,10 +28,7 @@ pub(crate) fn text(context: &Context, arguments: &Arguments) -> Result<String, R
     let report = context.report(&run, &[], analysis, &Scope::default(), &Params::default())?;
     let steps = report.table("protocol").ok_or_else(|| Refusal::bug("`diagnose` has no table `protocol`"))?;
     let mut text = format!(
-        "Find out why the run `{}` takes the time it takes, in the nine steps below, in this order. Under each stands what Haloscope \
-         found and the tool that shows it in full. Check what matters before you build on it, say for every number what it is and \
-         how it is known, call what is unknown unknown, and end with one change to try, what it can give at most, and what would \
-         refute it.\n",
+        "Find out why the run `{}` takes as long as it does, in the nine steps below, in this order. Each step has what Haloscope found and the tool that shows it in full. Check what matters before you rely on it, say for every number what it is and how it is known, say when something is unknown, and end with one change to try, what it can save at most, and what would prove it wrong.\n",
         clean(&run.info.id)
     );
     for row in 0..steps.rows.len() {

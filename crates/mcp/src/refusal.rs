@@ -64,7 +64,7 @@ impl Refusal {
         match why {
             Stopped::Late => Self::new(
                 format!(
-                    "the answer took longer than the {} s that one may take",
+                    "the answer took longer than the limit of {} s",
                     deadline.unwrap_or_default().as_secs_f64()
                 ),
                 "ask for less: fewer devices or steps, or a window; a person can give more time with `haloscope serve --deadline SECONDS`",
@@ -91,7 +91,7 @@ impl From<&CoreError> for Refusal {
         let next = match error {
             CoreError::Usage(_) => "call again with what was expected",
             CoreError::Nothing(_) => {
-                "`report` with analysis `inspect` lists what the profile holds; a wider scope may hold more"
+                "`report` with analysis `inspect` lists what the profile has; a wider scope may have more"
             }
             CoreError::Io { .. } | CoreError::Input { .. } => {
                 "`xprof_list_runs` lists other runs; if this one is still being written, try again after the capture"
@@ -112,10 +112,10 @@ impl From<StoreError> for Refusal {
                 "call again in a few seconds: it is answered when its files are complete",
             ),
             StoreError::Downloading { .. } => {
-                Self::new(error.to_string(), "call again in a few seconds: it goes on meanwhile")
+                Self::new(error.to_string(), "call again in a few seconds: the work goes on meanwhile")
             }
             StoreError::Remote(_) => {
-                Self::new(error.to_string(), "say it to the person: the place of the runs cannot be read")
+                Self::new(error.to_string(), "tell the user: the place of the runs cannot be read")
             }
             StoreError::UnknownRun(_) => Self::new(error.to_string(), "`xprof_list_runs` lists the runs"),
             other => Self::new(other.to_string(), "name a run by the id that `xprof_list_runs` gives"),

@@ -36,7 +36,10 @@ pub(crate) fn list(context: &Context, cursor: Option<&str>) -> Result<ListResour
     let from = match cursor {
         None => 0,
         Some(text) => text.parse::<usize>().map_err(|_| {
-            Refusal::new(format!("`{text}` is no cursor of this list"), "list the resources without one")
+            Refusal::new(
+                format!("`{text}` is not a cursor of this list"),
+                "list the resources without a cursor",
+            )
         })?,
     };
     let runs = context.store.list()?;

@@ -82,8 +82,7 @@ impl Line {
     #[cold]
     fn refuse(&self, plane: &Plane, source: &Source) -> ! {
         let message = format!(
-            "it is a part of a profile, made for other questions: line {} of {} is not in it ({} events). Make it anew with `haloscope part \
-             --analysis` and this question's name, or ask the whole profile",
+            "this is a part of a profile, made for other questions: it does not have line {} of {} ({} events). Make it again with `haloscope part --analysis` and this question's name, or use the whole profile",
             self.name, plane.name, self.event_count
         );
         stop::refuse(Error::Input { path: source.path.clone(), message })

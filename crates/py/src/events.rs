@@ -15,10 +15,10 @@ use crate::errors::Trouble;
 use crate::tables::{Table, field};
 
 const COLUMNS: [Column; 6] = [
-    Column::text("host", "Host", "The host whose file holds the event."),
+    Column::text("host", "Host", "The host whose file has the event."),
     Column::text("plane", "Plane", "The device or host part that the line belongs to."),
     Column::text("line", "Line", "The stream or thread."),
-    Column::text("name", "Name", "The event's name; of an op of a TPU its instruction's."),
+    Column::text("name", "Name", "The event's name; for an op of a TPU, its instruction's."),
     Column::duration("start_ps", "Start", "From the start of the run, on the run's clock."),
     Column::duration("duration_ps", "Duration", "How long it took."),
 ];
@@ -43,9 +43,7 @@ pub(crate) struct Wanted {
 pub(crate) fn table(profile: &Profile, wanted: &Wanted) -> Result<Table, Trouble> {
     let lines = lines(profile, wanted);
     if lines.is_empty() {
-        return Err(Trouble::nothing(
-            "no line of the run is meant; run.lines() has those that there are".to_owned(),
-        ));
+        return Err(Trouble::nothing("no line of the run matches; run.lines() has all lines".to_owned()));
     }
     let words = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let kind = |column: &Column| if column.id.ends_with("_ps") { DataType::Int64 } else { words.clone() };

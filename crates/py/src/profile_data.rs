@@ -123,7 +123,7 @@ impl Space {
         if let Held::Mapped(map) = &self.held
             && map.is_cut()
         {
-            let message = "the file was cut while it was read: an answer from it could be wrong";
+            let message = "the file was cut off while it was read: an answer from it could be wrong";
             return Err(Trouble::changed(message).into());
         }
         Ok(())

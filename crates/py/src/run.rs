@@ -191,22 +191,22 @@ pub(crate) fn alone(py: Python<'_>, id: &str, words: Vec<(String, String)>) -> P
 
 /// The columns of what [`kernel_times`] gives, times in milliseconds.
 const KERNEL_TIMES: [Column; 6] = [
-    Column::text("name", "Kernel", "The kernel's name; of an op its own."),
+    Column::text("name", "Kernel", "The name of the kernel or op."),
     Column::count("count", "Count", "Executions, over all devices."),
     Column::float(
         "total_ms",
         "Total",
         Unit::None,
-        "Milliseconds of all executions; of an op without what runs inside of it.",
+        "Milliseconds of all executions; for an op, without what runs inside it.",
     ),
     Column::float("mean_ms", "Mean", Unit::None, "Milliseconds of one execution."),
     Column::float(
         "min_ms",
         "Shortest",
         Unit::None,
-        "Milliseconds of the shortest execution; unknown of ops.",
+        "Milliseconds of the shortest execution; unknown for ops.",
     ),
-    Column::float("max_ms", "Longest", Unit::None, "Milliseconds of the longest execution; unknown of ops."),
+    Column::float("max_ms", "Longest", Unit::None, "Milliseconds of the longest execution; unknown for ops."),
 ];
 
 /// How long kernels took, from an XSpace in memory: those of GPUs and custom calls of TPUs, else the ops of devices.

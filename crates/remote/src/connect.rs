@@ -48,7 +48,7 @@ fn runtime() -> Result<&'static Runtime, Error> {
         builder.worker_threads(2).thread_name("remote").enable_all();
         builder.build().map_err(|error| Error::Network {
             at: "this machine".to_owned(),
-            found: format!("no thread to read with could be started: {error}"),
+            found: format!("could not start a thread to read: {error}"),
         })
     };
     RUNTIME.get(start)
@@ -177,7 +177,7 @@ pub(crate) fn store_error(at: &Address, error: &object_store::Error) -> Error {
             let by_others = credentials::of_user().by_others.filter(|_| at.kind() == StoreKind::Amazon);
             let more = by_others.map_or_else(String::new, |how| {
                 format!(
-                    "The profile of ~/.aws has `{how}`, which only Amazon's tools follow: run `eval \"$(aws configure \
+                    "The profile of ~/.aws has `{how}`, which only Amazon's tools support: run `eval \"$(aws configure \
                      export-credentials --format env)\"` first. "
                 )
             });
@@ -233,7 +233,7 @@ fn advice(at: &Address) -> &'static str {
     match at.kind() {
         StoreKind::Amazon => {
             "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), or AWS_PROFILE with a profile of \
-             ~/.aws; AWS_REGION and, for another store than Amazon's, AWS_ENDPOINT_URL; a public bucket is read with \
+             ~/.aws; AWS_REGION and, for a store other than Amazon's, AWS_ENDPOINT_URL; a public bucket is read with \
              AWS_SKIP_SIGNATURE=true"
         }
         StoreKind::Google => {
@@ -245,7 +245,7 @@ fn advice(at: &Address) -> &'static str {
              and set AZURE_USE_AZURE_CLI=true; a public container is read with AZURE_SKIP_SIGNATURE=true"
         }
         StoreKind::Web => {
-            "Pass an address that carries what it needs: https://USER:PASSWORD@HOST/PATH, or a signed one"
+            "Pass an address with its credentials: https://USER:PASSWORD@HOST/PATH, or a signed one"
         }
     }
 }

@@ -79,7 +79,7 @@ pub enum Error {
         found: String,
     },
     /// It is not what was listed any more.
-    #[error("{at} changed while it was read: {found}. Ask again when nothing writes to it")]
+    #[error("{at} changed while it was read: {found}. Try again when nothing writes to it")]
     Changed {
         /// What was asked for.
         at: String,
@@ -87,7 +87,7 @@ pub enum Error {
         found: String,
     },
     /// Something lies already where something was to be written.
-    #[error("{at} is there already, and nothing is written over it: take another session name or place")]
+    #[error("{at} exists already and is not overwritten: use another session name or place")]
     There {
         /// Where.
         at: String,

@@ -37,7 +37,7 @@ async fn of_store(store: &Arc<dyn ObjectStore>, at: &Address) -> Result<Vec<Obje
         if objects.len() > MOST {
             return Err(Error::Network {
                 at: at.to_string(),
-                found: format!("more than {MOST} objects lie below it: pass a prefix nearer to the run"),
+                found: format!("more than {MOST} objects are below it: pass a prefix closer to the run"),
             });
         }
     }
@@ -47,7 +47,7 @@ async fn of_store(store: &Arc<dyn ObjectStore>, at: &Address) -> Result<Vec<Obje
         }
         let found = store.head(&prefix).await.map_err(|error| match store_error(at, &error) {
             Error::Missing { at, .. } => {
-                Error::Missing { at, found: "no object is there, and none below it".to_owned() }
+                Error::Missing { at, found: "there is no object, and none below it".to_owned() }
             }
             other => other,
         })?;

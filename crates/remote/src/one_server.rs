@@ -51,7 +51,9 @@ fn follow(attempt: Attempt<'_>) -> Action {
         return attempt.follow();
     }
     let to = attempt.url().origin().ascii_serialization();
-    attempt.error(format!("it sends on to {to}, which is not followed: name that address if it is meant"))
+    attempt.error(format!(
+        "it redirects to {to}, which is not followed: pass that address if it is the right one"
+    ))
 }
 
 /// Whether two addresses are of one server: same host and port, or the second encrypted and both at the usual ports.

@@ -25,7 +25,7 @@ const AT_ONCE: usize = 4;
 /// [`Error::There`] if one of them is there already. After any error, none of them is.
 pub fn put(at: &Address, files: &[(String, &Path)]) -> Result<(), Error> {
     if at.kind() == StoreKind::Web {
-        let found = "a web server, which stores nothing".to_owned();
+        let found = "a web server, which cannot store files".to_owned();
         return Err(Error::Address { text: at.to_string(), found });
     }
     let store = connect::store(at)?;

@@ -79,8 +79,7 @@ fn refused(at: &Address, status: StatusCode) -> Error {
     let found = format!("the server answers {status}");
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-            let advice = "Pass an address that carries what it needs: https://USER:PASSWORD@HOST/PATH, or a signed \
-                          one; has a signed one expired?";
+            let advice = "Pass an address with its credentials: https://USER:PASSWORD@HOST/PATH, or a signed one; has a signed one expired?";
             Error::Denied { at: place, found, advice: advice.to_owned() }
         }
         StatusCode::NOT_FOUND | StatusCode::GONE => Error::Missing { at: place, found },
@@ -100,7 +99,7 @@ pub(crate) async fn read(
     if let (Some(expected), Some(found)) = (etag, header(&answer, &ETAG))
         && expected != found
     {
-        let found = format!("its etag was {expected}, and is {found}");
+        let found = format!("its etag was {expected}, and is now {found}");
         return Err(Error::Changed { at: at.to_string(), found });
     }
     let over = if answer.status() == StatusCode::PARTIAL_CONTENT { 0 } else { from };
@@ -128,7 +127,7 @@ fn size(answer: &Response) -> Option<u64> {
 fn object(at: &Address, answer: &Response, path: String) -> Result<Object, Error> {
     let size = size(answer).ok_or_else(|| Error::Network {
         at: at.to_string(),
-        found: "the server does not tell its size: expected Content-Length".to_owned(),
+        found: "the server does not say its size: expected Content-Length".to_owned(),
     })?;
     Ok(Object { path, size, etag: header(answer, &ETAG), modified: modified(answer) })
 }
@@ -165,7 +164,7 @@ pub(crate) async fn list(at: &Address) -> Result<Vec<Object>, Error> {
         }
         if files.len() > FILES {
             let found =
-                format!("its index pages name more than {FILES} files: pass a folder nearer to the run");
+                format!("its index pages list more than {FILES} files: pass a folder closer to the run");
             return Err(Error::Network { at: at.to_string(), found });
         }
     }
@@ -188,7 +187,7 @@ async fn page(at: &Address, mut answer: Response) -> Result<String, Error> {
     while let Some(bytes) = answer.chunk().await.map_err(|error| http_error(at, &error))? {
         text.extend_from_slice(&bytes);
         if text.len() as u64 > PAGE {
-            let found = "its page is no index of files: it is too long".to_owned();
+            let found = "its page is not an index of files: it is too long".to_owned();
             return Err(Error::Network { at: at.to_string(), found });
         }
     }

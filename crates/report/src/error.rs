@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// A file was written to, or cut, while the answer was computed from it: the numbers may be wrong, so there are none.
     #[error(
-        "{} changed while it was read: {change}. An answer from it could be wrong; ask again when nothing writes to it",
+        "{} changed while it was read: {change}. An answer from it could be wrong; try again when nothing writes to it",
         crate::naming::shown(path)
     )]
     Changed {

@@ -103,7 +103,7 @@ impl Failure {
     /// Too many wrong tokens.
     pub(crate) fn guessing(wait: Duration) -> Self {
         let error = "too many wrong tokens came from this address in a minute";
-        let hint = "open the address with ?token= that the server printed; the right token is taken at once";
+        let hint = "open the address with ?token= that the server printed; the right token works immediately";
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorKind::Usage, error, hint);
         Self { after: Some(wait), ..refusal }
     }
@@ -111,7 +111,7 @@ impl Failure {
     /// A body of more than `most` bytes.
     pub(crate) fn too_large(most: usize) -> Self {
         let error = format!("the body has more than {} MiB", most >> 20);
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::Usage, error, "ask for less at a time")
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::Usage, error, "ask for less at once")
     }
 
     /// A body that did not come in time.
@@ -152,12 +152,12 @@ impl Failure {
     }
 
     fn downloading(error: impl Into<String>) -> Self {
-        let hint = "ask again: its files are brought here meanwhile";
+        let hint = "ask again: its files are being downloaded";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorKind::Writing, error, hint)
     }
 
     fn remote(error: impl Into<String>) -> Self {
-        let hint = "the place of the runs answers the server, not the page: what is wrong there is to be put right there";
+        let hint = "the server cannot read the place of the runs: fix the problem there";
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorKind::Unreadable, error, hint)
     }
 
@@ -209,7 +209,7 @@ impl From<&CoreError> for Failure {
             CoreError::Io { .. } | CoreError::Input { .. } => Self::unreadable(text),
             CoreError::Changed { .. } => Self::changed(text),
             CoreError::Nothing(_) => {
-                Self::nothing(text, "`inspect` lists what the profile holds; a wider scope may hold more")
+                Self::nothing(text, "`inspect` lists what the profile has; a wider scope may have more")
             }
             _ => Self::bug(&text),
         }
@@ -219,9 +219,7 @@ impl From<&CoreError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::UnknownRun(_) => {
-                Self::not_found(error.to_string(), "/api/runs lists the runs that there are")
-            }
+            StoreError::UnknownRun(_) => Self::not_found(error.to_string(), "/api/runs lists the runs"),
             StoreError::Outside(_) | StoreError::NoPath(_) => Self::forbidden(error.to_string(), ""),
             StoreError::Read(error) => Self::from(&*error),
             StoreError::StillWritten { .. } => Self::writing(error.to_string()),
@@ -255,7 +253,7 @@ impl Caught {
             ),
             Self::Refused(what) => (what.clone(), "ask the whole profile"),
             Self::Late(most) => (
-                format!("the answer took longer than the {} s that one may take", most.as_secs()),
+                format!("the answer took longer than the limit of {} s", most.as_secs()),
                 "ask for less: fewer devices or steps, or a window; `haloscope serve --deadline SECONDS` gives more time",
             ),
             Self::Left => ("the client stopped waiting for the answer".to_owned(), "ask again"),

@@ -149,8 +149,8 @@ pub(crate) async fn report(
         None => false,
         Some("204") => true,
         Some(_) => {
-            let hint = "leave it out for an error where there is nothing";
-            return Err(Failure::usage("nothing= takes 204 alone", hint));
+            let hint = "leave it out to get an error if there is nothing";
+            return Err(Failure::usage("nothing= accepts only 204", hint));
         }
     };
     match reported(app, analysis, query, uri).await {

@@ -51,7 +51,7 @@ pub(crate) async fn whole(State(most): State<usize>, request: Request, next: Nex
         Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             Failure::too_large(most).into_response()
         }
-        Err(_) => Failure::usage("the body did not come whole", "send all of it").into_response(),
+        Err(_) => Failure::usage("the body is incomplete", "send all of it").into_response(),
     }
 }
 

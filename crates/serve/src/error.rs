@@ -10,14 +10,12 @@ use std::path::PathBuf;
 pub enum Error {
     /// It was to listen beyond this machine without a token.
     #[error(
-        "{0} can be reached from other machines, and anyone who reaches it can read the profiles: set a token \
-         (--token; without --no-token one is made up), or listen on 127.0.0.1 and forward the port over ssh"
+        "{0} can be reached from other machines, and anyone who reaches it can read the profiles: set a token (--token; without --no-token one is generated), or listen on 127.0.0.1 and forward the port over ssh"
     )]
     TokenNeeded(SocketAddr),
     /// The token has so few characters that it can be guessed.
     #[error(
-        "the token has {0} characters and needs 16 at least: give a random one, such as `openssl rand -hex 16` prints, with \
-         --token or HALOSCOPE_TOKEN"
+        "the token has {0} characters but needs at least 16: give a random one, such as from `openssl rand -hex 16`, with --token or HALOSCOPE_TOKEN"
     )]
     ShortToken(usize),
     /// The address cannot be listened on.

@@ -155,7 +155,7 @@ impl Guard {
             }
             return Err(Failure::forbidden(
                 "the request does not say which page it comes from",
-                "a program sends `Authorization: Bearer TOKEN` in place of the cookie",
+                "a program sends `Authorization: Bearer TOKEN` instead of the cookie",
             ));
         }
         self.count_wrong(request, &given)?;

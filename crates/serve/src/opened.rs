@@ -39,11 +39,11 @@ pub(crate) async fn open(State(app): AppState, headers: HeaderMap, uri: Uri, bod
     let too_large = |_| {
         Failure::usage(
             format!(
-                "the file could not be taken: up to {} are, {} in all",
+                "the file is too large: up to {} are accepted, {} in total",
                 units(MOST),
                 units(MOST_TOGETHER as usize)
             ),
-            "put it into the folder that is served; `haloscope serve FILE` opens it too",
+            "put it into the served folder, or open it with `haloscope serve FILE`",
         )
     };
     let bytes = to_bytes(body, room).await.map_err(too_large)?;

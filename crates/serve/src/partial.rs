@@ -36,8 +36,8 @@ pub(crate) fn open(
             hosts.len(),
             partial_run.of
         ),
-        cost: "all numbers are of those hosts only, and change as more are read".into(),
-        fix: "ask again in a while, or without partial=yes, which waits for all of them".into(),
+        cost: "all numbers cover only those hosts, and change as more are read".into(),
+        fix: "ask again later, or without partial=yes to wait for all of them".into(),
     };
     scope.hosts = hosts;
     Ok((partial_run.run, Some(note)))

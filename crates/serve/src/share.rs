@@ -108,7 +108,7 @@ pub(crate) async fn file(State(app): AppState, uri: Uri) -> Result<Response, Fai
 
 fn redaction(profile: &haloscope_profile::Profile) -> Result<Redaction, Failure> {
     if profile.is_program() || profile.is_flags() {
-        return Err(Error::Nothing("this is no profile: it has no events".into()).into());
+        return Err(Error::Nothing("this is not a profile: it has no events".into()).into());
     }
     Ok(Redaction::of(profile))
 }
@@ -122,7 +122,7 @@ fn of_host<T>(files: Vec<(String, T)>, host: Option<&str>) -> Result<T, Failure>
         None => None,
     };
     let missing = || {
-        let found = format!("a profile is one host's: `host` is one of {}", hosts.join(", "));
+        let found = format!("a profile has one host: `host` must be one of {}", hosts.join(", "));
         Failure::usage(found, "")
     };
     let at = at.ok_or_else(missing)?;

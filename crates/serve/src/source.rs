@@ -22,14 +22,14 @@ pub(crate) async fn text(State(app): AppState, uri: Uri) -> Answer {
         let Some(root) = &app.sources else {
             return Err(Failure::not_found(
                 "this server was given no source files",
-                "start it with `haloscope serve --source-root DIR`, DIR being a checkout of the program that was profiled",
+                "start it with `haloscope serve --source-root DIR`, where DIR is a checkout of the profiled program",
             ));
         };
         match root.read(&path) {
             Ok(found) => Json::from_value(&SourceText { path: found.path, text: found.text }),
             Err(why @ NoText::NotFound { .. }) => Err(Failure::not_found(
                 why.to_string(),
-                "is --source-root the checkout that was profiled? Libraries lie outside of it",
+                "is --source-root the checkout that was profiled? Libraries are outside it",
             )),
             Err(why) => Err(Failure::not_found(why.to_string(), "")),
         }

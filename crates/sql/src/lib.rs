@@ -222,7 +222,7 @@ impl Program {
         let about = about.filter(|about| about.version == env!("CARGO_PKG_VERSION"));
         about.ok_or_else(|| {
             let version = env!("CARGO_PKG_VERSION");
-            Refusal::program(format!("{} is no {PROGRAM} of version {version}", self.0.display()))
+            Refusal::program(format!("{} is not {PROGRAM} of version {version}", self.0.display()))
         })
     }
 

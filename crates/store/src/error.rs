@@ -27,7 +27,7 @@ pub enum Error {
         bytes: u64,
     },
     /// Its files lie elsewhere, and are not all here yet.
-    #[error("{at} is being brought here: {bytes} of {of} bytes; ask again when it is done")]
+    #[error("{at} is being downloaded: {bytes} of {of} bytes; ask again when it is done")]
     Downloading {
         /// The run.
         at: String,

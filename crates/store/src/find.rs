@@ -78,7 +78,7 @@ impl FarPlace {
         let all = remote::sessions(&self.0).map_err(to_core_error)?;
         let chosen_from = all.len();
         let newest = all.into_iter().next().ok_or_else(|| {
-            let message = "objects are there, but no profile: expected a log folder (with plugins/profile/<session>/<host>.xplane.pb \
+            let message = "there are objects, but no profile: expected a log folder (with plugins/profile/<session>/<host>.xplane.pb \
                            below it), a session folder, or the address of one file. Pass what was given to jax.profiler.trace or \
                            start_trace";
             Error::Input { path: self.0.to_string().into(), message: message.to_owned() }
@@ -103,7 +103,7 @@ impl FarPlace {
     /// [`Error::Usage`] for a file that lies elsewhere, [`Error::Changed`] for one that is in another state by now, [`Error::Input`] for one
     /// that cannot be had.
     pub fn bring(&self, file: &FarFile) -> Result<FarCopy, Error> {
-        let outside = || Error::Usage(format!("{} lies outside of {}", file.address, self.0));
+        let outside = || Error::Usage(format!("{} is outside {}", file.address, self.0));
         let at = self.below(file).ok_or_else(outside)?;
         let (bytes, modified) = (file.size, file.modified);
         let object = Object { path: String::new(), size: bytes, etag: file.etag.clone(), modified };
@@ -199,7 +199,7 @@ fn of_listed(error: remote::Error, bytes: u64) -> Error {
         remote::Error::Network { at, found } => why(
             at,
             format!(
-                "{found}. It was listed with {bytes} bytes, and those were expected: ask again when its server is well"
+                "{found}. It was listed with {bytes} bytes, which were expected: ask again when its server works"
             ),
         ),
         other => to_core_error(other),

@@ -110,7 +110,7 @@ fn without_folder(said: &str, path: &str) -> String {
 }
 
 fn unreadable(error: &serde_json::Error) -> Error {
-    haloscope_report::Error::Nothing(format!("its summary cannot be understood: {error}")).into()
+    haloscope_report::Error::Nothing(format!("its summary cannot be read: {error}")).into()
 }
 
 /// From when on.

@@ -190,14 +190,9 @@ impl TimelineSlice<'_> {
             ps("start_ps", "Starts at", start, "From the start of the run."),
             ps("span_ps", "Length", end.saturating_sub(start), "The length of the window."),
             words("tracks", "Tracks", on.join(", "), "The tracks that are listed."),
-            ps(
-                "busy_ps",
-                "Busy",
-                self.totals.union_ps,
-                "Time in which any event of these tracks was going on.",
-            ),
+            ps("busy_ps", "Busy", self.totals.union_ps, "Time in which any event of these tracks ran."),
             count("events", "Events", self.totals.events, "Events with a part in the window."),
-            count("matching_events", "Matching events", self.found.count, "Events that match, all of them."),
+            count("matching_events", "Matching events", self.found.count, "All events that match."),
         ];
         let by_op = self.totals.by_op.iter().map(|op| {
             row![
@@ -205,7 +200,7 @@ impl TimelineSlice<'_> {
                 duration(
                     "self_ps",
                     "Self time",
-                    "Time in the window less that of what ran inside.",
+                    "Time in the window minus that of nested events.",
                     op.self_ps
                 ),
                 duration("total_ps", "Total time", "Time in the window.", op.total_ps),
@@ -215,11 +210,11 @@ impl TimelineSlice<'_> {
                     "flops",
                     "FLOPs",
                     Unit::Flop,
-                    "FLOPs; of what is partly in the window, its share.",
+                    "FLOPs; only its share if it is partly in the window.",
                     op.flops
                 ),
                 float("bytes", "Bytes", Unit::Bytes, "Bytes accessed in all memories.", op.bytes),
-                text("kind", "Track", "`op`, or what sort of track the events are on.", op.kind),
+                text("kind", "Track", "`op`, or the kind of track of the events.", op.kind),
             ]
         });
         let events = self.found.hits.iter().map(|hit| {
@@ -233,7 +228,7 @@ impl TimelineSlice<'_> {
                 duration("start_ps", "Start", "From the start of the run.", hit.start_ps),
                 duration("duration_ps", "Duration", "Its length.", hit.duration_ps),
                 text("name", "Name", "The event's label.", hit.name.clone()),
-                count("depth", "Depth", "How many events it lies in.", i64::from(hit.depth)),
+                count("depth", "Depth", "How many events it is nested in.", i64::from(hit.depth)),
                 text("track", "Track", "The track that it is on.", name),
             ]
         });

@@ -61,7 +61,7 @@ pub(super) fn check(event: WorkerPlanRewriteEvent<'_>) -> Result<WorkerPlanRewri
         if is_rows || STEPS.contains(&name) {
             return Ok(TreeNodeRecursion::Continue);
         }
-        exec_err!("a worker does no {name}: it reads files of runs, and no others")
+        exec_err!("a worker does not run {name}: it only reads files of runs")
     })?;
     Ok(WorkerPlanRewriteEventResponse::new(event.plan))
 }
@@ -98,6 +98,6 @@ mod tests {
             .build();
         let reader = Arc::new(CoalescePartitionsExec::new(DataSourceExec::from_data_source(passwords)));
         let refused = checked(reader).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(refused.contains("a worker does no DataSourceExec"), "{refused}");
+        assert!(refused.contains("a worker does not run DataSourceExec"), "{refused}");
     }
 }

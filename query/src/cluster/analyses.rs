@@ -74,15 +74,15 @@ impl Analyses {
         let is_space = |file: &FileRef| SPACES.iter().any(|ending| file.path.ends_with(ending));
         let has_several = files.iter().any(|file| file.run != files[0].run);
         let why = if !takes_parts(analysis) || (has_several && holds_runs_against_each_other(analysis)) {
-            "it cannot be asked about parts of files"
+            "it does not work on parts of files"
         } else if !self.is_split {
-            "two files are called alike"
+            "two files have the same name"
         } else if !files.iter().all(is_space) {
             "not all files are .xplane.pb"
         } else {
             return Ok(analysis.id);
         };
-        Err(format!("analysis('{id}') is done here, and not by workers: {why}"))
+        Err(format!("analysis('{id}') runs here, not on workers: {why}"))
     }
 }
 
@@ -95,7 +95,7 @@ impl TableFunctionImpl for Analyses {
                 match Asked::new(runs).table(exprs) {
                     Err(error) if lacks_something(&error) => {
                         format!(
-                            "analysis('{id}') is done here, and not by workers: so asked it reads more than a part has"
+                            "analysis('{id}') runs here, not on workers: with these parameters it reads more than a part has"
                         )
                     }
                     answered => return answered,

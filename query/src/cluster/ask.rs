@@ -101,7 +101,7 @@ pub(crate) async fn ask(
         }
         live = now;
     }
-    Err(Failure::Unread("workers die again and again".into(), "see what they say of it".into()))
+    Err(Failure::Unread("workers keep dying".into(), "check their output".into()))
 }
 
 /// Goes on where somebody is left.
@@ -313,7 +313,7 @@ fn of_workers(error: DataFusionError) -> Failure {
     let message = error.find_root().to_string();
     if let Some((_, why)) = message.split_once(UNREAD) {
         let hint = if why.contains(OUTSIDE) {
-            "start the workers with --roots FOLDER, or ADDRESS, that holds it"
+            "start the workers with --roots FOLDER (or ADDRESS) that contains it"
         } else {
             ""
         };

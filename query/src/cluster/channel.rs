@@ -54,7 +54,7 @@ impl Channels {
             return Ok(known.clone());
         }
         let endpoint = Endpoint::from_shared(url.to_string())
-            .map_err(|error| config_datafusion_err!("{url} is no address of a worker: {error}"))?
+            .map_err(|error| config_datafusion_err!("{url} is not the address of a worker: {error}"))?
             .connect_timeout(CONNECT)
             .tcp_nodelay(true)
             .initial_stream_window_size(STREAM_WINDOW)

@@ -91,7 +91,7 @@ impl Interceptor for Gate {
             let given = metadata.get(AUTHORIZATION.as_str()).map(|value| value.as_bytes());
             let bearer = given.and_then(|value| value.strip_prefix(b"Bearer "));
             if !bearer.is_some_and(|bearer| token.is(bearer)) {
-                let why = "the token is not the worker's: --token-file must be the same here and there";
+                let why = "the token differs from the worker's: --token-file must be the same on both sides";
                 return Err(Status::unauthenticated(format!("{REFUSED}{why}")));
             }
         }
@@ -100,7 +100,7 @@ impl Interceptor for Gate {
             metadata.get(VERSION.as_str()).and_then(|value| value.to_str().ok()).unwrap_or("of no version");
         if own != other {
             return Err(Status::failed_precondition(format!(
-                "{REFUSED}the worker is {own}, and what asks it is {other}: install one version on all machines"
+                "{REFUSED}the worker is {own}, but the client is {other}: install the same version on all machines"
             )));
         }
         Ok(request)
@@ -134,7 +134,10 @@ mod tests {
         assert!(gate.call(asked(headers(Some(&token)))).is_ok());
         let refused =
             |outcome: Result<Request<()>, Status>| outcome.err().map(|status| status.message().to_owned());
-        assert!(refused(gate.call(asked(headers(None)))).is_some_and(|why| why.contains("the token is not")));
+        assert!(
+            refused(gate.call(asked(headers(None))))
+                .is_some_and(|why| why.contains("the token differs from"))
+        );
         let mut older = headers(Some(&token));
         older.insert(VERSION, HeaderValue::from_static("haloscope-query 0.0.1, protocol 0"));
         let why = refused(gate.call(asked(older))).unwrap_or_default();

@@ -141,7 +141,7 @@ async fn one(url: &Url, channels: &Channels) -> Result<Member, String> {
     let (true, Some(instance), Some(Ok(cores))) = (version == own, instance, cores.map(str::parse)) else {
         let other = if version.is_empty() { "something else" } else { version };
         return Err(format!(
-            "{REFUSED}it is {other}, and this is {own}: install one version on all machines"
+            "{REFUSED}it is {other}, but this is {own}: install the same version on all machines"
         ));
     };
     Ok(Member { url: url.clone(), instance: instance.to_owned(), cores })

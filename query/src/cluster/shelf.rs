@@ -14,7 +14,7 @@ use haloscope_store::{Cache, FarCopy, FarFile, FarPlace};
 use crate::runs::{Place, Run};
 
 /// What a worker says of a file that it may not read, by which whoever asks knows it.
-pub(super) const OUTSIDE: &str = "outside of the worker's --roots";
+pub(super) const OUTSIDE: &str = "outside the worker's --roots";
 
 /// What stands before all that is said of a file that was not read, likewise.
 pub(super) const UNREAD: &str = "a file was not read: ";

@@ -45,10 +45,10 @@ pub(crate) fn command() -> Command {
     Command::new("haloscope-query worker")
         .bin_name("haloscope-query worker")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Reads files of runs for `haloscope query --cluster`, and works on its questions where the files are")
+        .about("Reads files of runs for `haloscope query --cluster`, and runs its queries where the files are")
         .max_term_width(80)
         .after_help(
-            "Anyone who has the token can read all runs below the roots. Neither the token nor the data are encrypted: use a private \
+            "Anyone with the token can read all runs below the roots. Neither the token nor the data are encrypted: use a private \
              network.\n\nExample:\n  haloscope-query worker --listen 10.0.0.1:8795 --roots /logs --token-file token\n  \
              haloscope-query worker --listen 10.0.0.1:8795 --roots gs://bucket/logs --token-file token",
         )
@@ -58,7 +58,7 @@ pub(crate) fn command() -> Command {
                 .value_name("ADDRESS:PORT")
                 .required(true)
                 .value_parser(value_parser!(SocketAddr))
-                .help("Where to wait for questions; port 0 takes a free one"),
+                .help("Address to listen on; port 0 takes a free one"),
         )
         .arg(
             Arg::new("roots")
@@ -67,14 +67,14 @@ pub(crate) fn command() -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_parser(value_parser!(PathBuf))
-                .help("Folders and addresses (gs://, s3://, az://, http(s)://) below which it reads files; it reads no others"),
+                .help("Folders and addresses (gs://, s3://, az://, http(s)://) with the files that it may read"),
         )
         .arg(
             Arg::new("token-file")
                 .long("token-file")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("A file with the token that a question must bring, of 16 characters or more. Without it only this machine may ask"),
+                .help("A file with the token that queries must have, of 16 characters or more. Without it, only this machine may connect"),
         )
         .arg(
             Arg::new("keep")
@@ -82,7 +82,7 @@ pub(crate) fn command() -> Command {
                 .value_name("SIZE")
                 .default_value(KEPT)
                 .value_parser(size)
-                .help("Bytes of files that are kept open for the next question"),
+                .help("Bytes of files that are kept open for the next query"),
         )
         .arg(
             Arg::new("memory-limit")

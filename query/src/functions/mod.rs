@@ -15,12 +15,12 @@ pub(crate) use checked::CheckSums;
 const AGGREGATES: [(&str, &str); 5] = [
     (
         "sum(x)",
-        "SQL's own, and an error where a sum of whole numbers does not fit into 64 bits; so are +, - and *.",
+        "As in SQL, but an error if a sum of whole numbers does not fit into 64 bits; the same for +, - and *.",
     ),
     ("p50(x)", "The median, exact, linear between neighbours as in reports."),
     ("p90(x)", "The 90th percentile, likewise."),
     ("p99(x)", "The 99th percentile, likewise."),
-    ("union_ps(start, end)", "Picoseconds that the stretches of time cover together, each instant once."),
+    ("union_ps(start, end)", "Picoseconds that the intervals cover together, each instant once."),
 ];
 
 /// Makes them known.

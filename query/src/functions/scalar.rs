@@ -57,12 +57,12 @@ pub(crate) const ALL: [Function; 7] = [
     },
     Function {
         usage: "overlap_ps(start, end, start, end)",
-        doc: "Picoseconds that two stretches of time share; 0 where they share none.",
+        doc: "Picoseconds that two intervals share; 0 if none.",
         make: || of("overlap_ps", vec![DataType::Int64; 4], DataType::Int64, overlap),
     },
     Function {
         usage: "arg(args, 'key')",
-        doc: "The text of one of an event's args; unknown where it has no such arg.",
+        doc: "The text of an event's arg; unknown if it has no such arg.",
         make: arg,
     },
 ];

@@ -20,8 +20,8 @@ const VALUES: &str = "values";
 
 const VALUE_COLUMNS: &[Column] = &[
     Column::text("value_id", "Id", "The number's id."),
-    Column::text("label", "Label", "What a person reads beside it."),
-    Column::quantity("value", "Value", "The number; unknown where the profile cannot tell."),
+    Column::text("label", "Label", "Its label."),
+    Column::quantity("value", "Value", "The number; unknown if the profile does not say."),
     Column::text("unit", "Unit", "Its unit."),
     Column::text("status", "Status", "measured, derived, estimated or unknown."),
 ];

@@ -92,7 +92,7 @@ pub(crate) fn about() -> Vec<About> {
     let nothing = Run::nothing();
     let event = About {
         name: "event",
-        doc: "An event of a line. A column that a query does not name is not decoded, and a line that WHERE leaves out is not read.",
+        doc: "An event of a line. Columns that a query does not name are not decoded, and lines that WHERE excludes are not read.",
         columns: event::columns::all().map(|(column, _)| *column).collect(),
     };
     let small = small::ALL.iter().map(|table| About {

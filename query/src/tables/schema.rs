@@ -11,7 +11,7 @@ use haloscope_report::{Cell, Column, Kind, Table};
 
 /// The run, which every table names first.
 pub(crate) const RUN: Column =
-    Column::text("run", "Run", "The run: its folder or file; of a session its log folder too.");
+    Column::text("run", "Run", "The run: its folder or file; for a session, also its log folder.");
 
 /// A column with what Arrow has no place for as metadata: unit, label and meaning.
 pub(crate) fn field(column: &Column, kind: DataType) -> Field {

@@ -29,10 +29,10 @@ pub(crate) struct Small {
 
 /// All of them, in the order in which a person would ask.
 pub(crate) static ALL: [Small; 13] = [
-    Small { name: "host", doc: "A machine of the run: a file each.", make: host, is_of_files: true },
+    Small { name: "host", doc: "A machine of the run, one file each.", make: host, is_of_files: true },
     Small {
         name: "device",
-        doc: "What computes: a TensorCore, a GPU, or a host's CPU where there is neither.",
+        doc: "What computes: a TensorCore, a GPU, or a host's CPU if there is neither.",
         make: device,
         is_of_files: true,
     },
@@ -56,12 +56,7 @@ pub(crate) static ALL: [Small; 13] = [
         make: account_of,
         is_of_files: false,
     },
-    Small {
-        name: "gap",
-        doc: "A stretch of time in which a device ran no op.",
-        make: gap,
-        is_of_files: false,
-    },
+    Small { name: "gap", doc: "An interval in which a device ran no op.", make: gap, is_of_files: false },
     Small {
         name: "collective",
         doc: "An execution of a collective on a device; times in flight, exposed and hidden are those within the counted steps.",
@@ -74,7 +69,7 @@ pub(crate) static ALL: [Small; 13] = [
         make: counter,
         is_of_files: true,
     },
-    Small { name: "module", doc: "A program whose HLO the profile holds.", make: module, is_of_files: true },
+    Small { name: "module", doc: "A program whose HLO is in the profile.", make: module, is_of_files: true },
     Small {
         name: "instruction",
         doc: "An instruction of such a program.",
@@ -138,7 +133,7 @@ fn device(run: &Run) -> Table {
     let profile = &*run.profile;
     let rows = profile.devices.iter().map(|device| {
         row![
-            text("host", "Host", "The host that it hangs on.", host_of(profile, device)),
+            text("host", "Host", "The host that it belongs to.", host_of(profile, device)),
             text("device", "Device", "Its name.", device.name.as_str()),
             text("kind", "Kind", "TPU, GPU or CPU.", device_word(device.kind)),
             text("type", "Type", "The chip.", device.type_name.as_str()),
@@ -160,7 +155,7 @@ fn device(run: &Run) -> Table {
             text(
                 "peak_source",
                 "Source",
-                "Where the peak in FLOP/s is from: trace, derived, table.",
+                "Source of the peak in FLOP/s: trace, derived, table.",
                 device.peaks.flops.map(|peak| peak.source.word())
             ),
         ]
@@ -174,11 +169,11 @@ fn line(run: &Run) -> Table {
         let plane = profile.plane(line.plane);
         row![
             count("line_id", "Line number", "The line's number in the run.", run.line_number(line)),
-            text("host", "Host", "The host whose file holds it.", profile.host(plane.host).name.as_str()),
+            text("host", "Host", "The host whose file has it.", profile.host(plane.host).name.as_str()),
             text(
                 "device",
                 "Device",
-                "The device that its plane shows; unknown on planes that show none.",
+                "The device of its plane; unknown on planes without one.",
                 run.device_of(plane.id).map(|device| device.name.as_str())
             ),
             text("plane", "Plane", "The device or host part that it belongs to.", plane.name.as_str()),
@@ -206,22 +201,22 @@ fn step(run: &Run) -> Table {
             row![
                 text("host", "Host", "The device's host.", host_of(profile, device)),
                 text("device", "Device", "Device.", device.name.as_str()),
-                count("step", "Step", "The marker's number; counted from 0 where steps are inferred.", step.number),
+                count(
+                    "step",
+                    "Step",
+                    "The marker's number; counted from 0 if steps are inferred.",
+                    step.number
+                ),
                 text("name", "Name", "The marker's name.", Cell::words(&step.name)),
                 text(
                     "class",
                     "Class",
-                    "steady, warm-up, edge or outlier, of the whole run; unknown where there are two steps at most.",
+                    "steady, warm-up, edge or outlier, for the whole run; unknown with two steps or fewer.",
                     (counted > 2).then(|| step.class.word())
                 ),
                 duration("start_ps", "Start", "On the run's clock.", at.start_ps),
                 duration("end_ps", "End", "On the run's clock.", at.end_ps),
-                duration(
-                    "dur_ps",
-                    "Time",
-                    "By the device's own clock where it recorded one.",
-                    at.duration_ps
-                ),
+                duration("dur_ps", "Time", "By the device's own clock if it recorded one.", at.duration_ps),
             ]
         })
     });
@@ -265,12 +260,12 @@ fn op(run: &Run) -> Table {
                 ),
                 count("occurrences", "Executions", "Executions.", op.occurrences),
                 duration("total_ps", "Total", "Time of all executions, nested ops included.", op.total_ps),
-                duration("self_ps", "Self time", "Time less that of ops directly inside.", op.self_ps),
+                duration("self_ps", "Self time", "Time minus that of ops directly inside.", op.self_ps),
                 float(
                     "flops",
                     "FLOPs",
                     Unit::Flop,
-                    "FLOPs of all executions; of while, call and conditional those of the ops inside.",
+                    "FLOPs of all executions; for while, call and conditional, those of the ops inside.",
                     op.flops
                 ),
                 float(
@@ -334,7 +329,7 @@ fn account_of(run: &Run) -> Table {
             row![
                 text("host", "Host", "The device's host.", host_of(profile, device)),
                 text("device", "Device", "Device.", device.name.as_str()),
-                text("class", "Class", "What the time goes to, as `idle` says it.", class.phrase()),
+                text("class", "Class", "The class of the time, as in `idle`.", class.phrase()),
                 text(
                     "class_group",
                     "Group",
@@ -360,12 +355,12 @@ fn gap(run: &Run) -> Table {
             row![
                 text("host", "Host", "The device's host.", host_of(profile, device)),
                 text("device", "Device", "Device.", device.name.as_str()),
-                text("class", "Class", "What most of it is, as `idle` says it.", gap.class.phrase()),
+                text("class", "Class", "The class of most of it, as in `idle`.", gap.class.phrase()),
                 duration("start_ps", "Start", "On the run's clock.", gap.start_ps),
                 duration("end_ps", "End", "On the run's clock.", gap.end_ps),
                 duration("dur_ps", "Time", "How long no op ran.", gap.end_ps - gap.start_ps),
                 text("after", "After", "The program before the gap, or around it.", name(before)),
-                text("before", "Before", "The program behind the gap, or around it.", name(after)),
+                text("before", "Before", "The program after the gap, or around it.", name(after)),
             ]
         })
     });
@@ -387,14 +382,14 @@ fn collective(run: &Run) -> Table {
             row![
                 text("host", "Host", "The device's host.", host_of(profile, device)),
                 text("device", "Device", "Device.", device.name.as_str()),
-                text("op", "Op", "The collective; of an asynchronous one its start.", &*one.meta.name),
+                text("op", "Op", "The collective; for an asynchronous one, its start.", &*one.meta.name),
                 text("kind", "Kind", "What it does: all-reduce, all-gather, reduce-scatter, all-to-all, collective-permute, send.", &*one.kind),
                 text("module", "Module", "Its program.", Cell::words(&one.module)),
                 float("bytes", "Bytes", Unit::Bytes, "The size of one device's message.", one.bytes),
                 duration("start_ps", "Start", "When its first op started, on the run's clock.", at.start_ps),
                 duration("end_ps", "End", "When its last op ended.", at.end_ps),
                 duration("inflight_ps", "In flight", "How long it was in flight in the counted steps.", at.inflight_ps),
-                duration("exposed_ps", "Exposed", "How long the core stood in its ops and computed nothing, in the counted steps.", at.exposed_ps),
+                duration("exposed_ps", "Exposed", "How long the core waited in its ops and computed nothing, in the counted steps.", at.exposed_ps),
                 duration("hidden_ps", "Hidden", "How long it was in flight while the core computed or copied, in the counted steps.", at.hidden_ps),
             ]
         })
@@ -415,7 +410,7 @@ fn counter(run: &Run) -> Table {
                     text(
                         "host",
                         "Host",
-                        "The host whose file holds it.",
+                        "The host whose file has it.",
                         profile.host(plane.host).name.as_str()
                     ),
                     text("device", "Device", "The device that its plane shows.", device),
@@ -425,7 +420,7 @@ fn counter(run: &Run) -> Table {
                     text(
                         "unit",
                         "Unit",
-                        "The value's unit, where the counter's name tells it.",
+                        "The value's unit, if the counter's name says it.",
                         Cell::words(unit)
                     ),
                 ]
@@ -440,7 +435,7 @@ fn module(run: &Run) -> Table {
     let rows = profile.modules.iter().map(|module| {
         let decoded = module.decode(profile);
         row![
-            text("host", "Host", "The host whose file holds it.", profile.host(module.host).name.as_str()),
+            text("host", "Host", "The host whose file has it.", profile.host(module.host).name.as_str()),
             text("module", "Module", "The program's name.", module.name.as_str()),
             text(
                 "program_id",
@@ -455,7 +450,7 @@ fn module(run: &Run) -> Table {
                 decoded.ok().map(|d| d.module.instructions().len())
             ),
             bytes("file_bytes", "Bytes", "Bytes of its proto in the file.", module.proto.len),
-            text("error", "Error", "Why it could not be read; unknown where it could.", decoded.err()),
+            text("error", "Error", "Why it could not be read; unknown if it could.", decoded.err()),
         ]
     });
     Table::of("module", "Modules", rows)
@@ -473,7 +468,7 @@ fn instruction(run: &Run) -> Table {
                     text(
                         "host",
                         "Host",
-                        "The host whose file holds it.",
+                        "The host whose file has it.",
                         profile.host(module.host).name.as_str()
                     ),
                     text("module", "Module", "The program's name.", module.name.as_str()),

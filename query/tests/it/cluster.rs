@@ -390,7 +390,11 @@ fn who_has_another_token_is_refused() {
     for words in [&["--token-file", other.to_str().unwrap()][..], &[]] {
         let output = ask(words);
         assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-        assert!(text(&output.stderr).contains("the token is not the worker's"), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains("the token differs from the worker's"),
+            "{}",
+            text(&output.stderr)
+        );
         assert!(output.stdout.is_empty());
     }
     fs::write(&other, "short").unwrap();
@@ -433,7 +437,7 @@ fn another_version_is_refused() {
     let output = place.spread_to(&url, &["SELECT count(*) FROM event"]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("0.0.1") && said.contains("install one version"), "{said}");
+    assert!(said.contains("0.0.1") && said.contains("install the same version"), "{said}");
 }
 
 #[cfg(unix)]
@@ -445,7 +449,7 @@ fn what_lies_outside_of_the_roots_is_not_read() {
     let refused = |output: Output, name: &str| {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains("outside of the worker's --roots") && said.contains(name), "{said}");
+        assert!(said.contains("outside the worker's --roots") && said.contains(name), "{said}");
         assert!(output.stdout.is_empty());
     };
     refused(place.spread(&[&worker], &["SELECT count(*) FROM event"]), "xplane.pb.gz");
@@ -519,7 +523,7 @@ fn analyses_of_parts_are_those_of_the_run() {
         let said = text(&spread.stderr);
         assert_eq!(own.status.code(), spread.status.code(), "{id}: {said}");
         assert_eq!(text(&own.stdout), text(&spread.stdout), "{id}: {said}");
-        assert!(!said.contains("done here"), "{id}: {said}");
+        assert!(!said.contains("runs here"), "{id}: {said}");
         answered += usize::from(own.status.success());
     }
     assert!(answered > 20, "only {answered}");
@@ -546,7 +550,7 @@ fn parts_and_what_is_asked_of_them() {
     let (own, spread) = (place.embedded(&words), place.spread(&all, &words));
     assert_eq!(text(&own.stdout), text(&spread.stdout));
     assert!(
-        spread.status.success() && text(&spread.stderr).contains("analysis('inspect') is done here"),
+        spread.status.success() && text(&spread.stderr).contains("analysis('inspect') runs here"),
         "{}",
         text(&spread.stderr)
     );

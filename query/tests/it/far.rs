@@ -310,7 +310,7 @@ fn addresses_outside_of_the_roots_are_not_asked_for() {
         assert_eq!(output.status.code(), Some(3), "{roots}: {said}");
         // Several are looked at at once: whichever was first is named.
         assert!(
-            said.contains("outside of the worker's --roots") && said.contains(".xplane.pb.gz: "),
+            said.contains("outside the worker's --roots") && said.contains(".xplane.pb.gz: "),
             "{roots}: {said}"
         );
         assert!(output.stdout.is_empty());
@@ -326,7 +326,11 @@ fn addresses_outside_of_the_roots_are_not_asked_for() {
 #[test]
 fn a_file_that_cannot_be_brought_is_named() {
     for (is_bucket, status, words) in [
-        (false, "403 Forbidden", ["access denied: the server answers 403", "Pass an address that carries"]),
+        (
+            false,
+            "403 Forbidden",
+            ["access denied: the server answers 403", "Pass an address with its credentials"],
+        ),
         (true, "403 Forbidden", ["access denied", "Set AWS_ACCESS_KEY_ID"]),
         (
             false,
@@ -334,8 +338,8 @@ fn a_file_that_cannot_be_brought_is_named() {
             ["not found: the server answers 404", "has it been removed since? Ask again"],
         ),
         (true, "404 Not Found", ["not found", "has it been removed since? Ask again"]),
-        (false, "500 Internal Server Error", ["the server answers 500", "ask again when its server is well"]),
-        (true, "500 Internal Server Error", ["500", "ask again when its server is well"]),
+        (false, "500 Internal Server Error", ["the server answers 500", "ask again when its server works"]),
+        (true, "500 Internal Server Error", ["500", "ask again when its server works"]),
     ] {
         let server = Server::start();
         let variables = server.as_bucket();
@@ -422,12 +426,12 @@ fn another_token_and_another_version_bring_nothing() {
     let output = place.embedded(&root, &words);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("the token is not the worker's") && output.stdout.is_empty(), "{said}");
+    assert!(said.contains("the token differs from the worker's") && output.stdout.is_empty(), "{said}");
     let (url, _runs) = of_another_version();
     let output = place.embedded(&root, &[QUESTION, "--cluster", &url]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("install one version") && output.stdout.is_empty(), "{said}");
+    assert!(said.contains("install the same version") && output.stdout.is_empty(), "{said}");
     assert_eq!(server.sent(), BTreeMap::new());
 }
 

@@ -158,12 +158,11 @@ fn fix(id: &str, state: State, written_in: WrittenIn) -> String {
     match id {
         "device_ops" => "device_tracer_level=1 in ProfileOptions, and capture while the program runs",
         "input_stages" => {
-            "host_tracer_level=2 in ProfileOptions: pipelines of tf.data and Grain then state their stages; code of your own shows \
-             under its name with jax.profiler.TraceAnnotation"
+            "host_tracer_level=2 in ProfileOptions: pipelines of tf.data and Grain then record their stages; annotate your own code with jax.profiler.TraceAnnotation"
         }
         "host_events" => "host_tracer_level=2 in ProfileOptions",
         "allocations" => {
-            "host_tracer_level=2 in ProfileOptions, and a capture in which something is allocated; the programs' own need no events"
+            "host_tracer_level=2 in ProfileOptions, and a capture in which something is allocated; memory of programs needs no events"
         }
         "capture_times" => "a newer jaxlib or TensorFlow, which writes a Task Environment plane",
         _ => "",
@@ -179,8 +178,7 @@ fn of_tensorflow(id: &str) -> &'static str {
         }
         "python_calls" => "python_tracer_level=1 in tf.profiler.experimental.ProfilerOptions",
         "input_stages" => {
-            "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions: the iterators of tf.data are stages; code of your \
-             own shows under its name with tf.profiler.experimental.Trace"
+            "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions: the iterators of tf.data are stages; annotate your own code with tf.profiler.experimental.Trace"
         }
         "host_events" => "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions",
         "allocations" => {

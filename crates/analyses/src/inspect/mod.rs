@@ -22,8 +22,7 @@ use haloscope_time::{fix, ops, quality};
 /// Whether the sums that must hold are looked at.
 const SELFCHECK: Param = Param {
     id: "selfcheck",
-    doc: "asks every analysis, of the whole and of parts of it, and holds what they say against the sums that must hold: exit code 1 where one \
-          does not",
+    doc: "runs every analysis on the whole and on parts of it, and checks the sums that must hold: exit code 1 if one does not",
     kind: ParamKind::Flag,
     default: "",
 };
@@ -62,11 +61,11 @@ pub(super) fn run(
             |id, label, n: usize, doc| Value::new(id, label, Some(n), Unit::Count, Status::Measured, doc);
         report.values.push(count(
             "sums_checked",
-            "Sums looked at",
+            "Sums checked",
             checked,
             "Numbers and sums that must hold, over all scopes.",
         ));
-        report.values.push(count("sums_broken", "Sums broken", broken, "Those that do not hold."));
+        report.values.push(count("sums_broken", "Sums broken", broken, "Sums that do not hold."));
         report.gate = Some(Gate::of(broken == 0));
     }
     Ok(report)
@@ -104,7 +103,7 @@ fn held(asked: &Scoped<'_>, notes: &mut Notes) -> Result<Report, Error> {
             "devices",
             "Devices",
             profile.devices.iter().filter(|d| d.active && hosts[d.host.index()]).count(),
-            "Devices with events; the CPU counts where there is no accelerator.",
+            "Devices with events; the CPU counts if there is no accelerator.",
         ),
         count("planes", "Planes", planes.len(), "Planes."),
         count("lines", "Lines", lines.len(), "Lines with events."),
@@ -151,7 +150,7 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
             "no_capture_times",
             Severity::Info,
             format!("{}: the profiler did not record when the capture started and stopped", host.name),
-            "the span of all events stands for the capture; hosts without a start time are placed at 0",
+            "the span of all events is used as the capture; hosts without a start time are placed at 0",
             "a newer jaxlib or TensorFlow writes a Task Environment plane",
         );
     }
@@ -164,7 +163,7 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
                     "no_devices",
                     Severity::Error,
                     error.to_string(),
-                    "there is nothing to say about devices",
+                    "nothing is known about devices",
                     "",
                 );
                 return recorded_table(&capture_advice::missing::parts(profile, hosts, None, &[]));
@@ -175,7 +174,7 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
             "devices_left_out",
             Severity::Info,
             format!("left out: {text}"),
-            "averages are over the others",
+            "averages are over the other devices",
             "",
         );
     }
@@ -190,7 +189,7 @@ fn remarks(profile: &Profile, scope: &Scope, hosts: &[bool], notes: &mut Notes) 
         notes.add(
             "no_hlo_modules",
             Severity::Warning,
-            "the profile holds no HLO module",
+            "the profile has no HLO module",
             "no graph, no memory analysis, and on GPU and CPU no FLOPs",
             fix::KEEP_PROGRAMS.for_run(profile),
         );
@@ -208,23 +207,23 @@ fn recorded_table(parts: &[capture_advice::missing::Part]) -> Table {
     let mut rows = Vec::new();
     for part in parts {
         let row = row![
-            text("what", "What", "What a capture may hold.", part.label),
+            text("what", "What", "What a capture can record.", part.label),
             text(
                 "recorded",
                 "Recorded",
-                "yes; no, though there may have been something to record; or does not apply: the run has nothing of the kind.",
+                "yes; no, although there may have been something to record; or does not apply: the run has nothing of this kind.",
                 part.state.word()
             ),
             text(
                 "serves",
                 "Serves",
-                "Questions that need it: `haloscope capture --explain QUESTION` says what else they need.",
+                "Questions that need it; `haloscope capture --explain QUESTION` says what else they need.",
                 part.serves
             ),
             prose(
                 "next",
-                "At the next capture",
-                "The setting that records what is lacking; empty where nothing is.",
+                "For the next capture",
+                "The setting that records what is missing; empty if nothing is.",
                 part.fix.as_str()
             ),
             text("id", "Id", "Its name in scripts.", part.id),
@@ -258,7 +257,7 @@ fn host_table(profile: &Profile, chosen: &[bool]) -> Table {
             duration(
                 "capture_ps",
                 "Capture",
-                "From the profiler's start to its stop; unknown where it did not record them.",
+                "From the profiler's start to its stop; unknown if it did not record them.",
                 host.capture_ps.map(|(from, to)| to - from)
             ),
             count("faults", "Damage", "Malformed places.", source.faults.count()),
@@ -321,7 +320,7 @@ fn line_table(profile: &Profile, lines: &[&Line]) -> Table {
             count(
                 "aggregated",
                 "Aggregated",
-                "Entries that stand for several events without a place in time.",
+                "Entries for several events without a place in time.",
                 events.aggregated.len()
             ),
             text("host", "Host", "Host.", profile.host(plane.host).name.as_str()),

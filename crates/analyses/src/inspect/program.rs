@@ -40,7 +40,7 @@ pub(super) fn run(profile: &Profile, scope: &Scope, notes: &mut Notes) -> Report
             instructions,
             "Instructions of all modules, each at the stage that is used.",
         ),
-        count("with_buffers", "With buffers", with_buffers, "Modules whose buffer assignment is with them."),
+        count("with_buffers", "With buffers", with_buffers, "Modules that have their buffer assignment."),
         Value::new(
             "file_bytes",
             "Size of the files",
@@ -76,7 +76,7 @@ fn row(
         text(
             "stage",
             "Stage",
-            "Where in the compilation, as the file's name says; empty where it does not.",
+            "Stage of the compilation, from the file's name; empty if it does not say.",
             name
         ),
         text("used", "Used", "Whether the module's analyses read this stage.", yes_or_no(is_used)),
@@ -91,13 +91,13 @@ fn row(
         text(
             "scheduled",
             "Scheduled",
-            "Whether the compiler has put the instructions in the order in which they run.",
+            "Whether the instructions are in the order in which they run.",
             module.map(|m| yes_or_no(m.is_scheduled()).to_owned())
         ),
         text(
             "buffers",
             "Buffers",
-            "Whether the buffer assignment is with it, without which there is no memory analysis.",
+            "Whether it has its buffer assignment; without it there is no memory analysis.",
             module.map(|m| yes_or_no(m.buffer_assignment.is_some()).to_owned())
         ),
         text("form", "Form", "HloProto, HloModuleProto or HLO text.", form),
@@ -115,18 +115,15 @@ fn remarks(profile: &Profile, decoded: &[Result<&Decoded, &str>], with_buffers: 
                 "damaged_hlo",
                 Severity::Warning,
                 format!("{path}: {reason}"),
-                "this stage is in none of the numbers",
+                "this stage is not in any of the numbers",
                 "copy the file again, or dump the program again",
             ),
             Ok(decoded) if !decoded.module.unread_attributes.is_empty() => notes.add(
                 "unread_attributes",
                 Severity::Info,
-                format!(
-                    "{path} has attributes that are not known: {}",
-                    decoded.module.unread_attributes.join(", ")
-                ),
-                "what they say is left out",
-                "a newer version of this program may know them",
+                format!("{path} has unknown attributes: {}", decoded.module.unread_attributes.join(", ")),
+                "their contents are left out",
+                "a newer version of haloscope may know them",
             ),
             Ok(_) => {}
         }
@@ -148,8 +145,8 @@ fn remarks(profile: &Profile, decoded: &[Result<&Decoded, &str>], with_buffers: 
                 "buffers_from_text",
                 Severity::Info,
                 format!("the buffer assignment of {} was read from {beside}", stage.name),
-                "sizes and places are known, but not when temporary buffers are in use: there is no peak and no timeline",
-                "dump with --xla_dump_hlo_as_proto beside --xla_dump_to: the proto after optimisation has the heap's history",
+                "sizes and places are known, but not when temporary buffers are in use, so there is no peak and no timeline",
+                "dump with --xla_dump_hlo_as_proto in addition to --xla_dump_to: the proto after optimisation has the heap's history",
             ),
         }
     }
@@ -157,7 +154,7 @@ fn remarks(profile: &Profile, decoded: &[Result<&Decoded, &str>], with_buffers: 
         notes.add(
             "no_buffer_assignment",
             Severity::Info,
-            format!("{} of {} modules are without their buffer assignment", profile.modules.len() - with_buffers, profile.modules.len()),
+            format!("{} of {} modules have no buffer assignment", profile.modules.len() - with_buffers, profile.modules.len()),
             "no memory analysis of these",
             "compile with --xla_dump_to=DIR --xla_dump_hlo_as_proto in XLA_FLAGS and pass DIR: the proto after optimisation has it",
         );

@@ -140,8 +140,8 @@ pub fn advise(ledger: &Ledger, metric: Option<&str>) -> Option<Advice> {
     Some(Advice { candidate, reference, chosen, metric: metric.to_owned(), judged, score })
 }
 
-/// What an entry is held against: of those before it on the same devices the last that was kept, if `kept` asks for it and there
-/// is one; else the last that was not taken back; else the last. Where there is none such, the one right before.
+/// What an entry is held against: of those before it on the same devices the last one that was kept, if `kept` asks for it and there
+/// is one; else the last one that was not reverted; else the last. Where there is none such, the one right before.
 pub(super) fn reference(ledger: &Ledger, candidate: usize, kept: bool) -> Option<(usize, &'static str)> {
     use super::Decision::{Keep, Revert};
     let right_before = candidate.checked_sub(1)?;
@@ -149,12 +149,12 @@ pub(super) fn reference(ledger: &Ledger, candidate: usize, kept: bool) -> Option
     let fits = |at: &usize| comparable(entry(*at), entry(candidate));
     let last = |with: &dyn Fn(usize) -> bool| (0..candidate).rev().filter(fits).find(|at| with(*at));
     if kept && let Some(at) = last(&|at| entry(at).decision == Some(Keep)) {
-        return Some((at, "the last that was kept"));
+        return Some((at, "the last one that was kept"));
     }
     if let Some(at) = last(&|at| entry(at).decision != Some(Revert)) {
         return Some((
             at,
-            if at == right_before { "the one before" } else { "the last that was not taken back" },
+            if at == right_before { "the one before" } else { "the last one that was not reverted" },
         ));
     }
     Some((last(&|_| true).unwrap_or(right_before), "the one before"))

@@ -48,19 +48,19 @@ fn values(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) -> 
             "keep, revert, unchanged, undecided or not comparable; from the samples alone.",
         ),
         text("candidate", "Entry", candidate, "The last entry."),
-        text("reference", "Against", reference, "What it is compared with; `chosen` says why."),
-        text("chosen", "Which is", advice.chosen, "Why that one was chosen."),
-        text("metric", "Judged by", &advice.metric, "The metric that is judged."),
+        text("reference", "Against", reference, "The entry that it is compared with; `chosen` says why."),
+        text("chosen", "Which is", advice.chosen, "Why that entry was chosen."),
+        text("metric", "Judged by", &advice.metric, "The metric that decides."),
         Value::new("before", "Before", judged.before, unit, Measured, "The metric of the reference."),
         Value::new("after", "After", judged.after, unit, Measured, "The metric of the last entry."),
-        number("delta", "Change", delta, "After less before."),
+        number("delta", "Change", delta, "After minus before."),
         Value::new(
             "delta_share",
             "Change, share",
             share,
             Unit::Share,
             Derived,
-            "The change over the number before.",
+            "The change divided by the number before.",
         ),
         number(
             "within_low",
@@ -73,7 +73,7 @@ fn values(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) -> 
             "within_p",
             "p by steps",
             within.map(|i| i.p),
-            "Chance of such a change without a cause, from the steps.",
+            "Chance of such a change by noise alone, from the steps.",
         ),
         number(
             "between_sd",
@@ -85,14 +85,14 @@ fn values(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) -> 
             "between_low",
             "95% interval by runs, low",
             between.map(|i| i.low),
-            "Of the change from that level, if another run of the same fell as far.",
+            "Of the change from that level, given the spread between runs.",
         ),
         number("between_high", "95% interval by runs, high", between.map(|i| i.high), "The upper end."),
         ratio(
             "score_before",
             "Score before",
             score.map(|s| s.before),
-            "The ratchet loop's: utilization in percent x 100 / latency in ms.",
+            "Utilization in percent x 100 / latency in ms.",
         ),
         ratio("score_after", "Score after", score.map(|s| s.after), "The same of the last entry."),
         Value::new(
@@ -101,25 +101,25 @@ fn values(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) -> 
             score.map(|s| s.says().word()),
             Unit::None,
             Derived,
-            "keep if it rose, else revert: what the loop would do.",
+            "keep if it rose, else revert: what a loop that uses the score would do.",
         ),
         ratio(
             "score_after_same_work",
             "Score after, same work",
             score.map(|s| s.with_the_same_work()),
-            "Had as much work been counted as before.",
+            "The score if the same work had been counted as before.",
         ),
         ratio(
             "speed_ratio",
             "Speed, after over before",
             score.map(|s| s.speed),
-            "Latency before over latency after: the score has it squared.",
+            "Latency before divided by latency after: it is squared in the score.",
         ),
         ratio(
             "work_ratio",
             "Work counted, after over before",
             score.map(|s| s.work),
-            "FLOPs of a step; where they are not known, utilization x latency.",
+            "FLOPs of a step; if they are not known, utilization x latency.",
         ),
     ]
 }
@@ -143,8 +143,8 @@ fn sides(ledger: &Ledger, advice: &Advice) -> Table {
             text("unit", "Unit", "Unit of the row's numbers.", unit.word()),
             quantity("before", "Before", "In the entry that the last one is compared with.", before),
             quantity("after", "After", "In the last entry.", after),
-            change("delta", "Change", "After less before.", delta),
-            share("delta_share", "Share", "The change over the number before.", share),
+            change("delta", "Change", "After minus before.", delta),
+            share("delta_share", "Share", "The change divided by the number before.", share),
         ];
         rows.push(row);
     }
@@ -167,12 +167,12 @@ fn advised(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) ->
             format!("Revert {candidate}: {label} is worse than in {reference}, by more than noise.")
         }
         Word::Unchanged => format!(
-            "Keep {candidate} only for another reason: it changes {label} by less than {} either way.",
+            "Keep {candidate} only for another reason: it changes {label} by less than {} in either direction.",
             units::share(LEAST_SHARE)
         ),
         Word::Undecided => format!("Whether {candidate} is better than {reference} is not decided yet."),
         Word::NotComparable => {
-            format!("Nothing follows: {candidate} and {reference} ran on different devices.")
+            format!("No advice: {candidate} and {reference} ran on different devices.")
         }
     };
     let said = |what: &str, i: Test| {
@@ -182,20 +182,22 @@ fn advised(advice: &Advice, [reference, candidate]: &[String; 2], unit: Unit) ->
         judged.within.map(|i| said("by the steps of both runs", i)).into_iter().collect();
     evidence.extend(judged.between.map(|i| said("by the runs at the level before", i)));
     if evidence.is_empty() && judged.word != Word::NotComparable {
-        evidence.push("neither entry pair has samples, nor are there four runs of the level before".into());
+        evidence.push(
+            "the two entries have no samples, and there are fewer than four runs at the level before".into(),
+        );
     }
     let recommendation = match judged.word {
         Word::Undecided => {
-            "profile more steps, or the same change several times, and add each run to the ledger"
+            "profile more steps, or profile the same change several times, and add each run to the ledger"
         }
         Word::NotComparable => "add runs of the same devices, or ask for one kind with --label",
         _ => "",
     };
     let falsifier = match judged.word {
         Word::Keep | Word::Revert if judged.between.is_none() => {
-            "another run of each that overlaps the other: steps of one run are alike, runs may differ by more"
+            "another run of each overlaps the other: steps of one run are similar, but runs may differ by more"
         }
-        Word::Keep | Word::Revert => "another run of each that overlaps the other",
+        Word::Keep | Word::Revert => "another run of each overlaps the other",
         _ => "",
     };
     Finding {
@@ -234,8 +236,7 @@ fn scored(advice: &Advice, score: &Score) -> Finding {
         format!("; the samples say {}.", advice.judged.word.word())
     };
     let mut evidence = format!(
-        "the score is {} in percent x 100 / {} in ms. Utilization is work over time, so it rewards latency twice: of the change, \
-         {} is the speed, {} the same speed again, and {} the work counted",
+        "the score is {} in percent x 100 / {} in ms. Utilization is work divided by time, so the score rewards latency twice: of the change, {} is the speed, {} the same speed again, and {} the counted work",
         score.utilization,
         score.latency,
         factor(score.speed),
@@ -245,14 +246,13 @@ fn scored(advice: &Advice, score: &Score) -> Finding {
     let rest = score.after / score.before / (score.speed * score.speed * score.work);
     if (rest - 1.0).abs() > SAME {
         evidence += &format!(
-            "; {} is left, because utilization is not of the same time or the same count of work",
+            "; {} remains, because utilization uses another time or another count of work",
             factor(rest)
         );
     }
     if (score.work - 1.0).abs() > SAME {
         evidence += &format!(
-            ". Other work was counted than before, and the score {} with it though the time is what it is: with the same count it \
-             would be {}",
+            ". The counted work differs from before, and the score {} with it, whatever the time: with the same count it would be {}",
             if score.work < 1.0 { "falls" } else { "rises" },
             units::number(score.with_the_same_work())
         );
@@ -262,7 +262,7 @@ fn scored(advice: &Advice, score: &Score) -> Finding {
         severity: if misleads { Severity::Warning } else { Severity::Info },
         claim,
         evidence,
-        recommendation: "decide by the time and its interval; the score falls when less work is counted, and noise moves it as speed does".into(),
+        recommendation: "decide by the time and its interval; the score falls when less work is counted, and noise moves it as much as speed does".into(),
         status: Status::Derived,
         ..Finding::default()
     }

@@ -17,12 +17,12 @@ pub fn entry_report(entry: &Entry, place: &str) -> Report {
         let row = row![
             text("metric", "Metric", "Id of the metric.", id.as_str()),
             text("unit", "Unit", "Unit of the row's numbers.", unit_of(&metric.unit).word()),
-            quantity("value", "Value", "The number that is kept.", metric.value),
-            text("status", "Known", "How it is known.", metric.status.word()),
+            quantity("value", "Value", "The stored number.", metric.value),
+            text("status", "Known", "Measured, derived, estimated or unknown.", metric.status.word()),
             count(
                 "samples",
                 "Samples",
-                "Steps that it is the mean of, where they are kept in short.",
+                "Steps behind the mean, if only their summary is stored.",
                 metric.samples.map(|s| s.n)
             ),
             quantity("sd", "SD", "Their standard deviation.", metric.samples.and_then(|s| s.sd)),
@@ -34,7 +34,7 @@ pub fn entry_report(entry: &Entry, place: &str) -> Report {
         values: vec![
             text("place", "Added to", Some(place), "File and line of the ledger."),
             text("time", "Time", Some(&entry.time.to_string()), "When it was made, UTC."),
-            text("run", "Run", Some(&entry.run), "The run as people call it."),
+            text("run", "Run", Some(&entry.run), "The run's name."),
             text("commit", "Commit", entry.commit.as_deref(), "The commit that ran."),
             text("branch", "Branch", entry.branch.as_deref(), "The branch it was on."),
             Value::new(
@@ -51,16 +51,16 @@ pub fn entry_report(entry: &Entry, place: &str) -> Report {
                 against.map(|a| a.verdict.as_str()),
                 "What `compare` said against the baseline.",
             ),
-            text("against", "Against", against.map(|a| a.run.as_str()), "The baseline, where one was given."),
+            text("against", "Against", against.map(|a| a.run.as_str()), "The baseline, if one was given."),
             text(
                 "decision",
                 "Decision",
                 entry.decision.map(super::Decision::word),
                 "What was done with the change.",
             ),
-            text("note", "Note", entry.note.as_deref(), "What its writer wanted to remember."),
+            text("note", "Note", entry.note.as_deref(), "The writer's note."),
         ],
-        tables: vec![Table::of("metrics", "What is kept of the run", rows)],
+        tables: vec![Table::of("metrics", "What is stored about the run", rows)],
         ..Report::default()
     }
 }

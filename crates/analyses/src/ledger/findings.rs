@@ -53,8 +53,7 @@ fn changed(ledger: &Ledger, track: &Track) -> Option<Finding> {
             number(change.after)
         ),
         evidence: format!(
-            "change {}, 95% interval {} to {}, chance without a cause {}; noise between runs {} (standard \
-             deviation, taken as at least {} of the level)",
+            "change {}, 95% interval {} to {}, chance by noise alone {}; noise between runs {} (standard deviation, assumed to be at least {} of the level)",
             differ(change.delta),
             differ(change.low),
             differ(change.high),
@@ -71,7 +70,7 @@ fn changed(ledger: &Ledger, track: &Track) -> Option<Finding> {
         recommendation: if is_worse {
             let run = |at: usize| &ledger.entries[at].entry.run;
             format!(
-                "look at what came in between: `haloscope compare` with the runs {} and {}",
+                "look at what changed in between: `haloscope compare` with the runs {} and {}",
                 run(from),
                 run(at)
             )
@@ -79,7 +78,7 @@ fn changed(ledger: &Ledger, track: &Track) -> Option<Finding> {
             String::new()
         },
         falsifier: format!(
-            "another run of {} that is at the level of the other side",
+            "another run of {} is at the level of the other side",
             name(if is_worse { at } else { from })
         ),
         status: Status::Derived,
@@ -104,13 +103,13 @@ fn drifting(track: &Track) -> Option<Finding> {
             differ(line.slope)
         ),
         evidence: format!(
-            "slope over {} entries, 95% interval {} to {}; a straight line fits as well as levels, with fewer parameters",
+            "slope over {} entries, 95% interval {} to {}; a straight line fits as well as levels do, with fewer parameters",
             line.n,
             differ(line.low),
             differ(line.high)
         ),
         recommendation: "compare the first and the last run: each step in between is too small to see".into(),
-        falsifier: "an entry at which the level changes at once".into(),
+        falsifier: "there is an entry at which the level changes at once".into(),
         status: Status::Derived,
         ..Finding::default()
     })

@@ -64,7 +64,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> (Vec<PlacedEntry>, Vec<BadLine>) {
         match entry(text) {
             Ok(entry) => entries.push(PlacedEntry { entry, file: file.to_owned(), line }),
             Err(why) if last && !whole => {
-                let why = format!("it is cut off: its writer was stopped before its end ({why})");
+                let why = format!("it is cut off: its writer was stopped before the end ({why})");
                 bad.push(BadLine { file: file.to_owned(), line, why });
             }
             Err(why) => bad.push(BadLine { file: file.to_owned(), line, why }),
@@ -82,9 +82,9 @@ fn entry(text: &[u8]) -> Result<Entry, String> {
     let version: Version = serde_json::from_slice(text).map_err(said)?;
     match version.ledger {
         None => Err("expected an entry with its version in `ledger`, found none".into()),
-        Some(0) => Err("its version is 0, and there is none such".into()),
+        Some(0) => Err("its version is 0, which does not exist".into()),
         Some(v) if v > u64::from(VERSION) => {
-            Err(format!("it is of version {v}, and this program knows {VERSION}: take a newer one"))
+            Err(format!("it has version {v}, but this program knows {VERSION}: use a newer one"))
         }
         Some(_) => serde_json::from_slice(text).map_err(said),
     }

@@ -63,8 +63,7 @@ pub fn advise(ledger: &Ledger, ask: &Ask) -> Result<Report, Error> {
     }
     let Some(advice) = advice::advise(ledger, ask.metric.as_deref()) else {
         return Err(Error::Nothing(
-            "the ledger has one entry, and advice holds the last against one before it: add another run with \
-             `haloscope ledger add`"
+            "the ledger has one entry, but advice compares the last with an earlier one: add another run with `haloscope ledger add`"
                 .into(),
         ));
     };
@@ -81,7 +80,7 @@ fn asked(ledger: &Ledger, ask: &Ask, notes: &mut Notes) -> Result<Ledger, Error>
             Severity::Warning,
             format!("{}:{}: {}", bad.file, bad.line, bad.why),
             "the line is left out; the others are not affected",
-            "look at the line; if its run still exists, add it again",
+            "check the line; if its run still exists, add it again",
         );
     }
     let entries: Vec<_> = ledger.entries.iter().filter(|kept| kept.entry.has(&ask.labels)).cloned().collect();
@@ -132,7 +131,7 @@ fn mixed(ledger: &Ledger, notes: &mut Notes) {
             "mixed_devices",
             Severity::Warning,
             format!("the entries are of different devices: {}", kinds.join(", ")),
-            "changes of a level may be changes of the machine",
+            "a change of level may be a change of machine",
             "label the entries (`ledger add --label machine=...`) and ask for one of them (`--label machine=...`)",
         );
     }
@@ -166,9 +165,9 @@ fn values(ledger: &Ledger, tracks: &[Track], noise: Option<(f64, usize)>) -> Vec
             "entry_count",
             "Entries",
             ledger.entries.len(),
-            "Entries that were read and have the labels asked for.",
+            "Entries that were read and have the given labels.",
         ),
-        count("file_count", "Files", files.len(), "Files that they are from: one a writer."),
+        count("file_count", "Files", files.len(), "Files that they come from, one per writer."),
         count("bad_line_count", "Lines left out", ledger.bad.len(), "Lines that could not be read."),
         text(
             "latest_time",
@@ -190,7 +189,7 @@ fn values(ledger: &Ledger, tracks: &[Track], noise: Option<(f64, usize)>) -> Vec
             "Of the last entry: see the table `entries`.",
         ),
         count("change_count", "Changes", all().count(), "Changes of the level of a metric."),
-        count("worse_count", "Changes for the worse", worse, "Those of them that are for the worse."),
+        count("worse_count", "Changes for the worse", worse, "Changes for the worse."),
     ]
 }
 

@@ -18,13 +18,8 @@ pub(super) fn entries(ledger: &Ledger, noise: Option<(f64, usize)>) -> Table {
         let row = row![
             count("entry", "Entry", "Number of the entry, by time.", at + 1),
             text("time", "Time", "When it was made, to the minute, UTC.", entry.time.to_minute()),
-            text("run", "Run", "The run as people call it.", entry.run.as_str()),
-            text(
-                "commit",
-                "Commit",
-                "The commit that ran; with + where files differed from it.",
-                commit(kept)
-            ),
+            text("run", "Run", "The run's name.", entry.run.as_str()),
+            text("commit", "Commit", "The commit that ran; with + if files differed from it.", commit(kept)),
             duration("step_time_mean_ps", "Step", "Mean step time.", entry.value(STEP_TIME)),
             duration(
                 "step_time_sd_ps",
@@ -35,42 +30,37 @@ pub(super) fn entries(ledger: &Ledger, noise: Option<(f64, usize)>) -> Table {
             text(
                 "verdict",
                 "Verdict",
-                "What `compare` said against the baseline given; without one, what step times say against the entry before that was not taken back, by the steps and by what runs differ by.",
+                "What `compare` said against the given baseline; without one, the step times against the last entry that was not reverted, by steps and by the spread between runs.",
                 verdict
             ),
             text(
                 "decision",
                 "Decision",
-                "What its writer did with the change: keep or revert.",
+                "What the writer did with the change: keep or revert.",
                 entry.decision.map(super::Decision::word)
             ),
             share("mfu", "MFU", "Model FLOP utilization.", entry.value("mfu")),
             bytes(
                 "peak_bytes",
                 "Peak memory",
-                "Peak of device memory by the compiler's account.",
+                "Peak of device memory, from the compiler.",
                 entry.value("peak_bytes")
             ),
             duration(
                 "exposed_ps_per_step",
                 "Exposed comm.",
-                "Communication of a step that nothing hides.",
+                "Communication of a step that no compute hides.",
                 entry.value("exposed_ps_per_step")
             ),
             text(
                 "against",
                 "Against",
-                "What the verdict is against: a run, or an entry by its number.",
+                "What the verdict compares with: a run, or an entry by its number.",
                 against
             ),
             count("steps", "Steps", "Counted steps.", samples.map(|s| s.n)),
             text("branch", "Branch", "The branch of the commit.", entry.branch.as_deref()),
-            text(
-                "labels",
-                "Labels",
-                "Labels that its writer gave.",
-                (!labels.is_empty()).then(|| labels.join(" "))
-            ),
+            text("labels", "Labels", "The writer's labels.", (!labels.is_empty()).then(|| labels.join(" "))),
             text(
                 "device_type",
                 "Device",
@@ -80,7 +70,7 @@ pub(super) fn entries(ledger: &Ledger, noise: Option<(f64, usize)>) -> Table {
             count("device_count", "Devices", "Devices in the profile.", entry.device_count),
             text("session", "Session", "The session's name.", entry.session.as_deref()),
             text("place", "Place", "File and line of the ledger.", format!("{}:{}", kept.file, kept.line)),
-            prose("note", "Note", "What its writer wanted to remember.", entry.note.as_deref()),
+            prose("note", "Note", "The writer's note.", entry.note.as_deref()),
         ];
         rows.push(row);
     }
@@ -125,13 +115,13 @@ pub(super) fn metrics(tracks: &[Track]) -> Table {
         let row = row![
             text("metric", "Metric", "Id of the metric.", track.id.as_str()),
             text("unit", "Unit", "Unit of the row's numbers.", track.unit.word()),
-            count("entries", "Entries", "Entries that know it.", track.values.len()),
-            quantity("first", "First", "In the first entry that knows it.", track.values.first().copied()),
-            quantity("latest", "Latest", "In the last entry that knows it.", track.values.last().copied()),
+            count("entries", "Entries", "Entries that have it.", track.values.len()),
+            quantity("first", "First", "In the first entry that has it.", track.values.first().copied()),
+            quantity("latest", "Latest", "In the last entry that has it.", track.values.last().copied()),
             quantity(
                 "level",
                 "Level",
-                "Mean of the entries since the last change, without outliers and tries that were taken back.",
+                "Mean of the entries since the last change, without outliers and reverted attempts.",
                 latest.map(|s| s.mean)
             ),
             count(
@@ -143,7 +133,7 @@ pub(super) fn metrics(tracks: &[Track]) -> Table {
             text(
                 "trend",
                 "Trend",
-                "Whether it rises or falls since then: rising, falling, level; unknown for fewer than 4 entries.",
+                "Whether it has risen or fallen since then: rising, falling, level; unknown for fewer than 4 entries.",
                 track.trend()
             ),
             change(
@@ -169,7 +159,7 @@ pub(super) fn metrics(tracks: &[Track]) -> Table {
             text(
                 "outliers",
                 "Outliers",
-                "Entries that stand alone and count in no level.",
+                "Single outliers, which count in no level.",
                 (!outliers.is_empty()).then(|| outliers.join(" "))
             ),
         ];
@@ -193,12 +183,12 @@ pub(super) fn change_points(ledger: &Ledger, tracks: &[Track]) -> Table {
                 text(
                     "verdict",
                     "Verdict",
-                    "better, worse, or different where neither way is better.",
+                    "better, worse, or different if neither direction is better.",
                     track.word(change.delta)
                 ),
                 quantity("before", "Before", "The level before: mean of its entries.", change.before),
                 quantity("after", "After", "The level after.", change.after),
-                change("delta", "Change", "After less before.", change.delta),
+                change("delta", "Change", "After minus before.", change.delta),
                 share(
                     "delta_share",
                     "Share",
@@ -211,7 +201,7 @@ pub(super) fn change_points(ledger: &Ledger, tracks: &[Track]) -> Table {
                     "p",
                     "p",
                     Unit::Ratio,
-                    "Chance of such a change without a cause: Student's t of both levels, times the places where they could have been cut.",
+                    "Chance of such a change by noise alone: Student's t of both levels, times the number of possible places of the change.",
                     change.p
                 ),
                 text("run", "Run", "The run of that entry.", ledger.entries[at].entry.run.as_str()),
@@ -261,21 +251,26 @@ pub(super) fn points(ledger: &Ledger, track: &Track) -> Table {
                 "Standard deviation over the steps, where the entry has samples.",
                 samples.and_then(|s| s.sd)
             ),
-            count("samples", "Samples", "How many steps that is.", samples.map(|s| s.n)),
+            count("samples", "Samples", "The number of these steps.", samples.map(|s| s.n)),
             quantity(
                 "level",
                 "Level",
-                "Mean of the stretch that the entry is in.",
+                "Mean of the entry's level.",
                 track.found.stretches.iter().find(of_it).map(|s| s.mean)
             ),
             text(
                 "what",
                 "What",
-                "change: the level differs from here on; outlier: it stands alone; taken back: not searched.",
+                "change: the level differs from here on; outlier: a single one; taken back: reverted, not searched.",
                 what
             ),
-            text("status", "Known", "How the value is known.", metric.map(|m| m.status.word())),
-            text("run", "Run", "The run as people call it.", kept.entry.run.as_str()),
+            text(
+                "status",
+                "Known",
+                "Measured, derived, estimated or unknown.",
+                metric.map(|m| m.status.word())
+            ),
+            text("run", "Run", "The run's name.", kept.entry.run.as_str()),
         ];
         rows.push(row);
     }

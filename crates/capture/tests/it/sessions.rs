@@ -91,7 +91,7 @@ fn a_name_that_was_asked_for_is_taken_once() {
     assert_eq!(into(temporary.path(), &asked).unwrap().session, "before");
     let error = into(temporary.path(), &asked).unwrap_err();
     assert_eq!(error.kind(), "exists");
-    assert!(error.to_string().ends_with("before is there: a session is never written over"), "{error}");
+    assert!(error.to_string().ends_with("before exists already: a session is never overwritten"), "{error}");
     assert_eq!(server.asked.lock().unwrap().len(), 1, "nobody was asked for what has no place");
 }
 

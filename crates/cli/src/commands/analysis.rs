@@ -91,7 +91,7 @@ fn analysis(analysis: &'static Analysis, name: &'static str) -> Command {
 
 /// Reading the texts of lines is the command line's own part of `source`.
 fn source_root(analysis: &Analysis) -> Option<Arg> {
-    let help = "Prints the text of the lines, from files below this folder";
+    let help = "Prints the source lines, from files below this folder";
     (analysis.id == "source").then(|| source_root::arg(help))
 }
 
@@ -107,7 +107,7 @@ fn others(takes: Others) -> Option<Arg> {
             .required(true)
             .help("The runs to compare with RUN, one by one"),
         Others::Baseline => {
-            let help = "The baseline run; repeat it for more baseline runs, whose spread then counts";
+            let help = "The baseline run; repeat it for more baseline runs, whose spread is then used";
             arg.long("baseline").value_name("BASELINE").action(ArgAction::Append).help(help)
         }
     })
@@ -285,8 +285,7 @@ fn say_memory(printer: &mut Printer) {
     let (Some(limit), Some(peak)) = (load::memory_limit(), load::peak_memory()) else { return };
     if peak as f64 > limit as f64 * TOLERANCE {
         printer.note(format_args!(
-            "took {} of memory, over the limit of {}: what this question keeps at once cannot be put aside; a narrower scope \
-             takes less",
+            "took {} of memory, over the limit of {}: this question cannot move its data to a scratch file; a narrower scope needs less",
             units::bytes(peak as f64),
             units::bytes(limit as f64)
         ));

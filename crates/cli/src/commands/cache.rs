@@ -17,12 +17,11 @@ pub(super) fn command() -> Command {
         .about("Shows or clears the cache")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("show").about("Lists what the cache holds").args(output_args()))
+        .subcommand(Command::new("show").about("Lists the contents of the cache").args(output_args()))
         .subcommand(Command::new("clear").about("Clears the cache"))
         .subcommand(Command::new("path").about("Prints the folder"))
         .after_help(
-            "HALOSCOPE_CACHE names another folder, or is `off`; HALOSCOPE_CACHE_MAX says how much it may hold [default: 10GB]. With \
-             --no-cache a question is computed again and nothing of it is kept",
+            "HALOSCOPE_CACHE names another folder, or is `off`; HALOSCOPE_CACHE_MAX is its largest size [default: 10GB]. With --no-cache a question is computed again and nothing is kept",
         )
 }
 
@@ -79,27 +78,27 @@ fn report(contents: &Contents) -> Report {
     let mut table = Vec::new();
     for (file, row) in rows {
         let row = row![
-            text("file", "File", "The profile; empty for what can no longer be read", file),
+            text("file", "File", "The profile; empty if it can no longer be read", file),
             bytes(
                 "index_bytes",
                 "Index",
-                "Columns and structure of the file on disk; unknown where it has none",
+                "Columns and structure of the file on disk; unknown if it has none",
                 row.index_bytes
             ),
             count("answers", "Answers", "Answers about runs that this file belongs to", row.answers),
             bytes(
                 "answers_bytes",
                 "Their size",
-                "Those answers on disk; one about several files counts at each",
+                "These answers on disk; an answer about several files counts for each",
                 row.answers_bytes
             ),
             bytes(
                 "brought_bytes",
                 "Brought",
-                "The run's files, brought from elsewhere; unknown for files here",
+                "The run's files, copied from elsewhere; unknown for local files",
                 row.brought_bytes
             ),
-            count("used_s", "Used", "When something of it was used last, seconds since 1970", row.used_s),
+            count("used_s", "Used", "When any of it was last used, seconds since 1970", row.used_s),
         ];
         table.push(row);
     }
@@ -108,13 +107,18 @@ fn report(contents: &Contents) -> Report {
     let bytes =
         |id, label, value: u64, doc| Value::new(id, label, Some(value), Unit::Bytes, Status::Measured, doc);
     let values = vec![
-        text("folder", "Folder", contents.folder.display().to_string(), "Where it is kept: HALOSCOPE_CACHE"),
+        text(
+            "folder",
+            "Folder",
+            contents.folder.display().to_string(),
+            "The folder of the cache: HALOSCOPE_CACHE",
+        ),
         bytes("size_bytes", "Size", total, "All that is kept, on disk"),
         bytes(
             "max_bytes",
             "May hold",
             contents.max_bytes,
-            "Beyond it, what was not used for the longest time goes: HALOSCOPE_CACHE_MAX",
+            "Above it, what was unused for the longest time is deleted: HALOSCOPE_CACHE_MAX",
         ),
         Value::new(
             "answers",
@@ -128,7 +132,7 @@ fn report(contents: &Contents) -> Report {
     Report {
         analysis: "cache",
         values,
-        tables: vec![Table::of("files", "Files of which something is kept", table)],
+        tables: vec![Table::of("files", "Files with cached data", table)],
         ..Report::default()
     }
 }

@@ -6,12 +6,12 @@ use clap_complete::Shell;
 use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
-    Command::new("completions").about("Prints the completion script of a shell").arg(
+    Command::new("completions").about("Prints the completion script for a shell").arg(
         Arg::new("shell")
             .value_name("SHELL")
             .required(true)
             .value_parser(value_parser!(Shell))
-            .help("The shell to complete in"),
+            .help("The shell"),
     )
 }
 

@@ -39,7 +39,7 @@ pub(super) fn command() -> Command {
                 .long("save")
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help("Writes the example into this folder too, as a profiler would"),
+                .help("Also writes the example into this folder, as a profiler would"),
         )
         .args(serve::address_args())
 }

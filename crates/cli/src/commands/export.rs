@@ -19,9 +19,9 @@ pub(super) fn command() -> Command {
             "Formats:\n  \
              perfetto    Perfetto's protobuf, for ui.perfetto.dev and its trace processor\n  \
              chrome      trace event JSON, for chrome://tracing and tools that read it\n  \
-             folded      a line a stack, its weight self time in picoseconds\n  \
-             speedscope  speedscope's JSON, a profile a track\n\n\
-             Events that overlap the window are written whole; weights of folded stacks are cut to it.\n\n\
+             folded      one line per stack, weighted by self time in picoseconds\n  \
+             speedscope  JSON of speedscope, one profile per track\n\n\
+             Events that overlap the window are written in full; weights of folded stacks are cut to it.\n\n\
              Examples:\n  \
              haloscope export RUN -o step.pftrace --steps 5\n  \
              haloscope export RUN -o run.trace.json.gz --tracks 'XLA Ops'\n  \
@@ -41,14 +41,14 @@ pub(super) fn command() -> Command {
                 .value_name("FILE")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("The file to write; packed if it ends in .gz; `-` is stdout"),
+                .help("The file to write; compressed if it ends in .gz; `-` is stdout"),
         )
         .arg(
             Arg::new("to")
                 .long("to")
                 .value_name("FORMAT")
                 .value_parser(Format::ALL.map(Format::id))
-                .help("The format [default: what the file's name ends in]"),
+                .help("The format [default: by the end of the file's name]"),
         )
         .arg(
             Arg::new("tracks")
@@ -63,7 +63,7 @@ pub(super) fn command() -> Command {
                 .value_name("WHICH")
                 .value_parser(["events", "scope"])
                 .default_value("events")
-                .help("Of folded stacks: events as they nest, or ops by the framework's scope"),
+                .help("For folded stacks: nested events, or ops by the framework's scope"),
         )
         .args(scope_args())
 }
@@ -112,7 +112,7 @@ fn format(named: Option<&str>, output: &Path) -> Result<Format, Failure> {
         return Ok(Format::named(name)?);
     }
     Format::of_file(&output.to_string_lossy()).ok_or_else(|| {
-        let message = format!("`{}` does not say which format it is to be", output.display());
+        let message = format!("`{}` does not say which format to write", output.display());
         let hint = "add --to perfetto, chrome, folded or speedscope, or end the name in .pftrace, .json, .folded or \
                     .speedscope.json";
         Failure::Usage(message, hint.into())

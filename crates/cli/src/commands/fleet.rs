@@ -12,7 +12,7 @@ use crate::{Failure, Printer, cache_args};
 
 pub(super) fn command() -> Command {
     Command::new("fleet")
-        .about("Lists the runs of a place: step time, MFU, first cause")
+        .about("Lists the runs in a folder or bucket: step time, MFU, first cause")
         .max_term_width(80)
         .after_help(
             "Examples:\n  haloscope fleet gs://bucket/runs --since 7d\n  haloscope fleet logs --format csv > runs.csv",
@@ -29,7 +29,7 @@ pub(super) fn command() -> Command {
                 .long("since")
                 .value_name("TIME")
                 .value_parser(since)
-                .help("Only runs written since: 7d, 12h, 30m, or a time such as 2026-11-22T10:45:12Z"),
+                .help("Only runs written since then: 7d, 12h, 30m, or a time such as 2026-11-22T10:45:12Z"),
         )
         .args(output_args())
         .arg(cache_args::arg())
@@ -49,7 +49,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         let name = &fleet.place;
         let (what, hint) = match fleet.in_all {
             0 => (format!("no profile in {name}"), "give the folder that was given to the profiler"),
-            in_all => (format!("none of the {in_all} runs in {name} is so new"), "ask with a longer --since"),
+            in_all => (format!("none of the {in_all} runs in {name} is that new"), "use a longer --since"),
         };
         return Err(Failure::Nothing(what, hint.into()));
     }

@@ -21,8 +21,7 @@ pub(super) fn command() -> Command {
                 .help("Log folder, session folder or .xplane.pb file"),
         )
         .after_help(
-            "The second question about a run indexes it, and a server does so in the background: this command does it at once. \
-             `haloscope cache` shows what is kept",
+            "The second question about a run indexes it, and a server does so in the background; this command does it now. `haloscope cache` shows what is kept",
         )
 }
 

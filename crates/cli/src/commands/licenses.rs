@@ -8,7 +8,7 @@ use crate::{Failure, Printer};
 const TEXT: &str = include_str!("licenses.txt");
 
 pub(super) fn command() -> Command {
-    Command::new("licenses").about("Prints the licences of what is in the program")
+    Command::new("licenses").about("Prints the licences of the program's parts")
 }
 
 pub(super) fn run(_: &ArgMatches, printer: &mut Printer) -> Result<u8, Failure> {

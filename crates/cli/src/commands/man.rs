@@ -15,7 +15,7 @@ pub(super) fn command() -> Command {
             .value_name("DIR")
             .required(true)
             .value_parser(value_parser!(PathBuf))
-            .help("The folder that the pages are written into, as haloscope-ops.1"),
+            .help("The folder to write the pages into, as haloscope-ops.1"),
     )
 }
 

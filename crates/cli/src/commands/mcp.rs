@@ -40,7 +40,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     let word = if runs == 1 { "run" } else { "runs" };
     printer.note(format_args!("{runs} {word} in {}", store.place().unwrap_or_default()));
     if io::stdin().is_terminal() {
-        printer.note("an agent's program starts this and speaks the protocol on stdin; Ctrl-D ends it");
+        printer.note("an agent's program starts this and sends the protocol on stdin; Ctrl-D ends it");
     }
     let store = Arc::new(store);
     let _watch = store.watch(|_| {});

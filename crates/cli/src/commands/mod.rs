@@ -96,7 +96,7 @@ pub(crate) fn command() -> Command {
         .about(env!("CARGO_PKG_DESCRIPTION"))
         .after_help(
             "RUN is the log folder given to the profiler (its newest session), a session folder, a .xplane.pb file, or - for \
-             stdin; or a compiled program: an HLO proto, HLO text, a folder that --xla_dump_to made.\n\
+             stdin; or a compiled program: an HLO proto, HLO text, a folder written by --xla_dump_to.\n\
              Start with `haloscope demo`, then `haloscope diagnose RUN`. `haloscope COMMAND --help` says more.",
         )
         .subcommand_required(true)
@@ -133,7 +133,7 @@ fn max_unpacked() -> Arg {
         .env("HALOSCOPE_MAX_UNPACKED")
         .hide_env_values(true)
         .value_parser(|text: &str| load::size(text).map_err(|error| error.to_string()))
-        .help("Unpacks a packed file to no more than this [200 times its size, and 4GiB at most]")
+        .help("Largest unpacked size of a compressed file [200 times its size, and 4GiB at most]")
         .help_heading("Memory")
 }
 

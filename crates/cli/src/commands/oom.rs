@@ -41,8 +41,7 @@ pub(super) fn help(analysis: &Analysis) -> Option<&'static str> {
 
 /// The folder of the dump.
 pub(super) fn arg(analysis: &Analysis) -> Option<Arg> {
-    let help =
-        "The folder that --xla_dump_to wrote when it failed: which buffers fill HBM, their names and lines";
+    let help = "The folder that --xla_dump_to wrote when it failed, for which buffers fill HBM, their names and lines";
     is_meant(analysis).then(|| {
         Arg::new("dump").long("dump").value_name("FOLDER").value_parser(value_parser!(PathBuf)).help(help)
     })
@@ -79,7 +78,7 @@ pub(super) fn tell(
         (Some(folder), _) => {
             let found = of_module(folder, &module.unwrap_or_default())?;
             if found.is_empty() {
-                let message = format!("{} holds no dump of a compilation", folder.display());
+                let message = format!("{} has no dump of a compilation", folder.display());
                 let hint =
                     "compile with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\", and give that DIR";
                 return Err(Failure::Nothing(message, hint.into()));

@@ -40,7 +40,7 @@ const MOST_TEXT: u64 = 1 << 30;
 /// How to have what is needed.
 const HOW: &str = "compile with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\", and give --dump DIR";
 /// What is said of a cure that neither a flag of the compiler nor a change of the program's HLO makes.
-const BY_HAND: &str = "it needs an edit of the source: the dump does not hold what would have to change";
+const BY_HAND: &str = "it needs an edit of the source: the dump does not have what would have to change";
 
 /// The options.
 pub(super) fn args(analysis: &Analysis) -> Vec<Arg> {
@@ -58,14 +58,14 @@ pub(super) fn args(analysis: &Analysis) -> Vec<Arg> {
             .value_name("PATH")
             .value_parser(value_parser!(PathBuf))
             .requires(TRY)
-            .help("The Python of --try, with JAX and libtpu [default: python3]"),
+            .help("The Python for --try, with JAX and libtpu [default: python3]"),
         Arg::new(SECONDS)
             .long(SECONDS)
             .value_name("SECONDS")
             .value_parser(value_parser!(u64).range(1..))
             .default_value("600")
             .requires(TRY)
-            .help("How long all compilations of --try may take; what is not done by then is unknown"),
+            .help("How long all compilations of --try may take; unfinished ones are unknown"),
     ]
 }
 
@@ -303,7 +303,7 @@ impl Dump {
         let Some((program, stem)) = found else {
             let what = match (programs.len(), module) {
                 (0, _) => "no HLO text from before optimisation (*before_optimizations.txt)".to_owned(),
-                (n, "") => format!("{n} programs, and the message does not say which of them it is about"),
+                (n, "") => format!("{n} programs, and the message does not say which of them failed"),
                 (_, module) => format!("no program {module}"),
             };
             return Err(Failure::Nothing(format!("{} holds {what}", folder.display()), HOW.into()));
@@ -335,8 +335,8 @@ fn chip(report: &Report, dump: &Dump) -> Result<&'static str, Failure> {
     if let Some(chip) = target(&dump.target) {
         return Ok(chip);
     }
-    let what = "neither the message nor the dump says for which chip the program was compiled".to_owned();
-    Err(Failure::Usage(what, "say it with --chip, such as --chip v5e".into()))
+    let what = "neither the message nor the dump says which chip the program was compiled for".to_owned();
+    Err(Failure::Usage(what, "give it with --chip, such as --chip v5e".into()))
 }
 
 /// What the file is called behind its module's name that says what a program was compiled for.
@@ -366,7 +366,7 @@ fn topology(chip: &str) -> String {
 
 /// Runs the script for so long at most; gives its answers, and whether it was ended before it was done.
 fn ask(python: &Path, plan: &str, limit: Duration) -> Result<(Vec<Answer>, bool), Failure> {
-    let hint = "--python PATH takes a Python with jax and libtpu: pip install 'jax[tpu]'";
+    let hint = "--python PATH names a Python with jax and libtpu: pip install 'jax[tpu]'";
     let started = Command::new(python)
         .args(["-", plan])
         .env_remove("XLA_FLAGS")
@@ -392,7 +392,8 @@ fn ask(python: &Path, plan: &str, limit: Duration) -> Result<(Vec<Answer>, bool)
         }
         None => {
             let talk = String::from_utf8_lossy(&output.stderr);
-            let last = talk.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+            let last =
+                talk.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
             let what = format!("{} cannot compile for TPUs: {last}", python.display());
             Err(Failure::Nothing(what, hint.into()))
         }
@@ -426,7 +427,7 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<(Output, bool)> {
         thread::sleep(LOOK);
     };
     let bytes = |thread: thread::JoinHandle<io::Result<Vec<u8>>>| {
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("what it wrote could not be read")))
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("its output could not be read")))
     };
     Ok((Output { status, stdout: bytes(stdout)?, stderr: bytes(stderr)? }, is_late))
 }

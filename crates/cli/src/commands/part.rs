@@ -14,12 +14,10 @@ use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
     Command::new("part")
-        .about("Writes what some questions need of each host, where its file lies")
+        .about("Writes the part of each host's file that some questions need")
         .max_term_width(80)
         .after_long_help(
-            "A part is a profile with the lines that the named analyses read, and all their events. A folder of parts, one a host, is a \
-             run: these analyses answer from it what they answer from the whole files, to the digit. A question that needs more is \
-             refused. The fewer are named, the smaller is the part; with all of the default it may be as large as the file.\n\n\
+            "A part is a profile with the lines that the named analyses read, and all their events. A folder of parts, one per host, is a run: these analyses give exactly the same answers from it as from the whole files. A question that needs more is refused. The fewer analyses, the smaller the part; with the default it may be as large as the file.\n\n\
              Examples:\n  \
              haloscope part logs/host-7.xplane.pb -o parts\n  \
              haloscope part RUN --analysis hosts --analysis ops -o parts\n  \
@@ -37,7 +35,7 @@ pub(super) fn command() -> Command {
                 .long("analysis")
                 .value_name("NAME")
                 .action(ArgAction::Append)
-                .help(format!("An analysis that is to be asked; again for more [default: {}]", USUAL.join(", "))),
+                .help(format!("An analysis to include; may be repeated [default: {}]", USUAL.join(", "))),
         )
         .arg(
             Arg::new("output")
@@ -46,7 +44,7 @@ pub(super) fn command() -> Command {
                 .value_name("FOLDER")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("Where to put the parts, a file a host; what other workers put there stays"),
+                .help("The folder for the parts, one file per host; files of other workers there stay"),
         )
         .args(output_args())
 }

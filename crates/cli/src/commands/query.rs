@@ -11,7 +11,7 @@ use crate::{Failure, Printer};
 
 pub(super) fn command() -> Command {
     Command::new("query")
-        .about("Asks runs in SQL: events, steps, ops, every table of every analysis")
+        .about("Queries runs with SQL: events, steps, ops, every table of every analysis")
         .max_term_width(80)
         .disable_help_flag(true)
         .after_long_help(

@@ -34,20 +34,18 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::Append)
                 .value_parser(value_parser!(PathBuf))
                 .help(
-                    "Lets requests name sessions below this folder or address too, as XProf's session_path and run_path; may be \
-                     repeated",
+                    "Also allows requests for sessions below this folder or address, as XProf's session_path and run_path; may be repeated",
                 ),
         )
         .arg(source_root::arg(
-            "Shows the lines of source files below this folder beside their time: a checkout of the program that was profiled. \
-             Anyone who reaches the server can read the files in it",
+            "Shows source lines with their time, from a checkout of the profiled program in this folder. Anyone who reaches the server can read the files in it",
         ))
         .arg(
             Arg::new("ledger")
                 .long("ledger")
                 .value_name("PATH")
                 .value_parser(value_parser!(PathBuf))
-                .help("Shows this history of runs too: a file or folder that `haloscope ledger add` writes to"),
+                .help("Also shows this history of runs: a file or folder that `haloscope ledger add` writes to"),
         )
         .arg(
             Arg::new("capture-hosts")
@@ -55,13 +53,11 @@ pub(super) fn command() -> Command {
                 .value_name("LIST")
                 .value_parser(value_parser!(CaptureHosts))
                 .help(
-                    "Profiler servers that the page may capture from: hosts such as worker-3, *.tpu.internal, 10.0.0.0/8 or \
-                     localhost:9999, with commas; `any` or `none`. Default: any if only this machine reaches the server, \
-                     else none",
+                    "Profiler servers that the page may capture from: hosts such as worker-3, *.tpu.internal, 10.0.0.0/8 or localhost:9999, separated by commas; `any` or `none`. Default: any if only this machine reaches the server, else none",
                 ),
         )
         .arg(Arg::new("sql").long("sql").action(ArgAction::SetTrue).help(
-            "Answers SQL over the runs too: a page for it, POST /api/query and a tool for agents, by haloscope-query, a separate program",
+            "Also answers SQL over the runs (a page, POST /api/query and a tool for agents) with haloscope-query, a separate program",
         ))
         .arg(
             Arg::new("frame-ancestors")
@@ -70,8 +66,7 @@ pub(super) fn command() -> Command {
                 .value_delimiter(',')
                 .value_parser(value_parser!(FrameAncestor))
                 .help(
-                    "Sites whose pages may show this page in a frame, with commas: https://notebooks.example, http://localhost:8888 or \
-                     self. `?embed` in the address leaves the page's own bar and menu out. Without it no page may",
+                    "Sites whose pages may show this page in a frame, separated by commas: https://notebooks.example, http://localhost:8888 or self [default: none]. `?embed` in the address hides the page's bar and menu",
                 ),
         )
         .arg(
@@ -80,7 +75,7 @@ pub(super) fn command() -> Command {
                 .value_name("SECONDS")
                 .default_value("300")
                 .value_parser(value_parser!(u64))
-                .help("Refuses an answer that takes longer to compute; 0 gives each as long as it takes"),
+                .help("Refuses answers that take longer to compute; 0 sets no limit"),
         )
         .arg(cache_args::arg())
         .args(address_args())
@@ -109,11 +104,10 @@ pub(super) fn address_args() -> [Arg; 7] {
             .env("HALOSCOPE_TOKEN")
             .hide_env_values(true)
             .help(
-                "Secret of 16 characters or more that requests must carry. One is made up where other machines reach the server (--host), \
-                 or other people use this one",
+                "Secret of 16 characters or more that requests must have. One is generated if other machines reach the server (--host), or other people use this machine",
             ),
         Arg::new("no-token").long("no-token").action(ArgAction::SetTrue).conflicts_with("token").help(
-            "Asks for no secret where other people use this machine: all of them can then read the profiles",
+            "Asks for no secret although other people use this machine: all of them can then read the profiles",
         ),
         Arg::new("open").long("open").action(ArgAction::SetTrue).help("Opens the page in a browser"),
         Arg::new("web-root")
@@ -138,7 +132,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
     // An address is shown without its secrets.
     let place = store.place().unwrap_or_default();
     match store.list().map_err(store_failure)?.len() {
-        0 => printer.note(format_args!("no profile in {place} yet; the page lists them as they come")),
+        0 => printer.note(format_args!("no profile in {place} yet; the page lists new ones as they arrive")),
         1 => printer.note(format_args!("1 run in {place}")),
         runs => printer.note(format_args!("{runs} runs in {place}")),
     }
@@ -197,12 +191,12 @@ fn token(matches: &ArgMatches, addr: SocketAddr, printer: &mut Printer) -> Resul
     let why = if !addr.ip().to_canonical().is_loopback() {
         "other machines reach this server"
     } else if shared_machine::is_shared() {
-        "other people use this machine, or it cannot be seen whether they do"
+        "other people use this machine, or this could not be checked"
     } else {
         return Ok(None);
     };
     let token = haloscope_serve::secret().map_err(|error| {
-        Failure::Server(format!("cannot make up a token: {error}; give one with --token"))
+        Failure::Server(format!("cannot generate a token: {error}; give one with --token"))
     })?;
     printer.note(format_args!("{why}: the address has a token; programs send it as `Authorization: Bearer`"));
     Ok(Some(token))

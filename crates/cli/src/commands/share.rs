@@ -33,7 +33,7 @@ fn output_arg() -> Arg {
         .value_name("FILE")
         .required(true)
         .value_parser(value_parser!(PathBuf))
-        .help("The profile to write, packed if it ends in .gz; of several hosts a new log folder")
+        .help("The profile to write, compressed if it ends in .gz; for several hosts, a new log folder")
 }
 
 pub(super) fn slice_command() -> Command {
@@ -41,8 +41,7 @@ pub(super) fn slice_command() -> Command {
         .about("Writes a part of a run as a smaller profile")
         .max_term_width(80)
         .after_long_help(
-            "Events of devices that overlap the part stay whole; events of host threads are cut to it. Programs that did not run \
-             in it are left out.\n\n\
+            "Device events that overlap the part stay whole; events of host threads are cut to it. Programs that did not run in it are left out.\n\n\
              Examples:\n  \
              haloscope slice RUN --steps 3-5 -o small.xplane.pb\n  \
              haloscope slice RUN --window 1ms..20ms --hosts w-0 -o small.xplane.pb.gz",
@@ -54,12 +53,10 @@ pub(super) fn slice_command() -> Command {
 
 pub(super) fn redact_command() -> Command {
     Command::new("redact")
-        .about("Writes a run under other names, to show to others")
+        .about("Writes a run with its names replaced, to share it")
         .max_term_width(80)
         .after_long_help(
-            "Replaces names of functions, modules, scopes, kernels, threads, hosts and source files, each by one word wherever it \
-             stands. Words of profilers, compilers and frameworks stay, and so do structure, times, shapes, flags' names and the \
-             values of constants in programs. The list of what was replaced goes to stdout: keep it to yourself.\n\n\
+            "Replaces names of functions, modules, scopes, kernels, threads, hosts and source files, each by the same word everywhere. Words of profilers, compilers and frameworks stay, and so do structure, times, shapes, names of flags and the values of constants in programs. The list of replaced words goes to stdout: keep it private.\n\n\
              Examples:\n  \
              haloscope redact RUN -o shareable.xplane.pb\n  \
              haloscope redact RUN -o shareable.xplane.pb --format csv > names.csv",
@@ -75,8 +72,8 @@ fn open(matches: &ArgMatches, printer: &mut Printer) -> Result<Profile, Failure>
     say_which(&run, printer);
     let profile = load::open(&run)?;
     if profile.is_program() || profile.is_flags() {
-        let hint = "of a compiled program, remove what you do not want to show from its HLO text";
-        return Err(Failure::Nothing("this is no profile: it has no events".into(), hint.into()));
+        let hint = "for a compiled program, edit its HLO text and remove what you do not want to show";
+        return Err(Failure::Nothing("this is not a profile: it has no events".into(), hint.into()));
     }
     if profile.has_parts() {
         let message = "this is a part of a profile, without the events of some lines";
@@ -125,13 +122,13 @@ fn report(replaced: Vec<Replaced>) -> Report {
         Some(replaced.len()),
         Unit::Count,
         Status::Measured,
-        "Different words of the run that stand under others in what was written.",
+        "Different words of the run that were replaced in the output.",
     );
     let rows = replaced.into_iter().map(|one| {
         row![
-            text("kind", "Kind", "What it first stood in: host, path, name.", one.kind.word()),
+            text("kind", "Kind", "Where it occurred first: host, path, name.", one.kind.word()),
             text("word", "Word", "The word in the run.", one.word),
-            text("replacement", "Replacement", "The word in what was written.", one.by),
+            text("replacement", "Replacement", "The word in the output.", one.by),
         ]
     });
     let table = Table::of("replaced", "What was replaced", rows);
@@ -146,7 +143,7 @@ fn put(matches: &ArgMatches, files: &[(String, Vec<u8>)], session: &str, hint: &
         return one(&output, bytes);
     }
     if name.ends_with(".pb") || name.ends_with(".gz") {
-        let message = format!("the run has {} hosts, each with a file of its own", files.len());
+        let message = format!("the run has {} hosts, each with its own file", files.len());
         return Err(Failure::Usage(message, hint.into()));
     }
     let folder = output.join("plugins/profile").join(session);

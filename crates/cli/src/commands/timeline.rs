@@ -18,7 +18,7 @@ pub(super) fn command() -> Command {
         Arg::new(id).long(id).value_name(value).help(help).help_heading("Scope")
     };
     Command::new("timeline")
-        .about("Lists what ran in a window of time: totals by op, then the events")
+        .about("Lists what ran in a time window: totals by op, then the events")
         .max_term_width(80)
         .after_long_help(
             "Without --window and --steps: a steady step in the middle. `haloscope serve RUN` draws it.\n\n\

@@ -19,7 +19,7 @@ fn is_silent(outcome: &Outcome) -> bool {
 /// What a refusal prints, without the lines that all of them share.
 const SHARED: [&str; 2] = [
     "exit code: 4\n----- stdout -----\n----- stderr -----\nerror: ",
-    "hint: `haloscope inspect RUN` shows what the profile holds and which capture options add more",
+    "hint: `haloscope inspect RUN` shows what the profile has and which capture options add more",
 ];
 
 /// Where the profile holds nothing that the question is about, in one table; each answer in a file of its own.

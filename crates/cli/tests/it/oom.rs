@@ -55,7 +55,7 @@ fn what_is_no_error_and_no_dump_says_so() {
     assert!(nothing.stderr.contains("no message that memory ran out"), "{}", nothing.stderr);
     let empty = process(&["oom", TEXT, "--dump", folder.path().to_str().unwrap()]);
     assert_eq!(empty.code, 4);
-    assert!(empty.stderr.contains("holds no dump"), "{}", empty.stderr);
+    assert!(empty.stderr.contains("has no dump"), "{}", empty.stderr);
     assert_eq!(process(&["oom", "there/is/none.txt"]).code, 3);
 }
 

@@ -77,7 +77,7 @@ fn what_cannot_be_made_is_said() {
     let to = folder.path().join("parts");
     let to = to.to_str().unwrap();
     let several = process(&["part", file, "--analysis", "compare", "-o", to]);
-    assert!(several.code == 2 && several.stderr.contains("These can: "), "{}", several.stderr);
+    assert!(several.code == 2 && several.stderr.contains("These do: "), "{}", several.stderr);
     let program = "fixtures/hlo/pallas_matmul.v6e.hlo_proto.pb.gz";
     assert_eq!(process(&["part", program, "-o", to]).code, 4);
 }

@@ -251,7 +251,10 @@ impl Reader<'_> {
             }
         };
         if matches!(sign, "~" | "!~") && !matches!(to, Literal::Text(_)) {
-            return Err(format!("`~` asks whether a text holds another; `{}` is none", definition.id));
+            return Err(format!(
+                "`~` asks whether a text contains another; `{}` is not a text",
+                definition.id
+            ));
         }
         let unit_column = (definition.kind == Kind::Quantity).then(|| self.table.column("unit")).flatten();
         Ok(Condition::Compare { column, sign, to, unit_column })
@@ -296,7 +299,7 @@ fn wanted(column: &Column) -> String {
         Kind::Text | Kind::Prose => "a text in quotes".to_owned(),
         Kind::Flag => "`true` or `false`".to_owned(),
         _ if matches!(column.unit.symbol(), "" | "1") => "a number".to_owned(),
-        _ => format!("a number, in {} where it has no unit", column.unit.symbol()),
+        _ => format!("a number, in {} if it has no unit", column.unit.symbol()),
     }
 }
 

@@ -57,7 +57,7 @@ fn units_are_those_of_the_column() {
     assert_eq!(rows("bytes = 1GiB").0, [0]);
     assert!(wrong("self_ps > 3GiB").contains("`self_ps` is ps"));
     assert!(wrong("bytes > 3parsecs").contains("expected a unit"));
-    assert!(wrong("self_ps > 'long'").contains("in ps where it has no unit"));
+    assert!(wrong("self_ps > 'long'").contains("in ps if it has no unit"));
 }
 
 #[test]

@@ -37,11 +37,13 @@ pub(super) fn read(text: &str, table: &Table) -> Result<Aggregation, Wrong> {
     let at = column(inside.trim(), table)?;
     let Column { unit, kind, id: name, .. } = table.columns[at];
     if matches!(kind, Kind::Text | Kind::Prose | Kind::Flag | Kind::Quantity) {
-        return Err(format!("`{text}`: `{name}` is no number with one unit"));
+        return Err(format!("`{text}`: `{name}` is not a number with one unit"));
     }
     let of = match word {
         "sum" if kind == Kind::Rate || matches!(unit, Unit::FlopPerByte | Unit::Ratio) => {
-            return Err(format!("`{text}`: rates do not add up; sum what they were computed from"));
+            return Err(format!(
+                "`{text}`: rates do not add up; sum the values that they were computed from"
+            ));
         }
         "sum" => Aggregate::Sum(at),
         "min" => Aggregate::Min(at),

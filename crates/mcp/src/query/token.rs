@@ -77,7 +77,7 @@ fn number(rest: &str) -> Result<(Token, &str), Wrong> {
     let digits: String = rest[..end].chars().filter(|c| *c != '_').collect();
     let value: f64 = digits.parse().map_err(|_| format!("expected a number, found `{digits}`"))?;
     if !value.is_finite() {
-        return Err(format!("expected a number that a double holds, found `{digits}`"));
+        return Err(format!("expected a number that fits into a double, found `{digits}`"));
     }
     let behind = &rest[end..];
     // The unit may stand behind a space; a word there that is no unit belongs to what follows.

@@ -32,7 +32,7 @@ pub(super) fn tool() -> Tool {
     let own = [
         property("run", "string", "id; else the newest"),
         property("op", "string", "such as fusion.12"),
-        property("module", "string", "else the one that takes most time"),
+        property("module", "string", "else the one that takes the most time"),
         ("radius".to_owned(), radius),
     ];
     let input = object(own.into_iter().chain(Budget::properties()), &["op"]);

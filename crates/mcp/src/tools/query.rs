@@ -30,12 +30,11 @@ pub(super) fn tool() -> Tool {
             json!({"type": "integer", "minimum": 1, "description": "rows, before the budget"}),
         ),
         ("params".to_owned(), json!({"type": "object", "description": "of the analysis"})),
-        property("other", "string", "of analyses that hold runs against each other"),
+        property("other", "string", "of analyses that compare runs"),
     ];
     let budget = Budget::properties().into_iter().filter(|(name, _)| name != LIMIT.id);
     let input = object(own.into_iter().chain(scope_properties()).chain(budget), &["analysis"]);
-    let description = "Rows of a report's table, filtered, grouped and sorted. Not SQL: one table, one condition. Rows whose condition \
-                       rests on an unknown value are left out and counted.";
+    let description = "Rows of a report's table, filtered, grouped and sorted. Not SQL: one table, one condition. Rows whose condition needs an unknown value are left out and counted.";
     Tool::new("query", "query", description, input, call)
 }
 

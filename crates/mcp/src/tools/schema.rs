@@ -53,8 +53,8 @@ pub(super) fn shared(others: Others) -> Vec<(String, Value)> {
     let mut properties = vec![property("run", "string", "id; else the newest")];
     match others {
         Others::None => {}
-        Others::One => properties.push(property("other", "string", "run to hold against it")),
-        Others::Many => properties.push(property("other", "string", "runs to hold against it, by comma")),
+        Others::One => properties.push(property("other", "string", "run to compare with it")),
+        Others::Many => properties.push(property("other", "string", "runs to compare with it, by comma")),
         Others::Baseline => {
             properties.push(property("baseline", "string", "baseline runs, by comma"));
         }

@@ -19,7 +19,7 @@ pub(super) fn tool(program: Program) -> Tool {
             "string",
             "one SELECT, DESCRIBE or EXPLAIN, or @NAME of a canned question; `SHOW TABLES` lists tables",
         ),
-        property("runs", "string", "ids by comma, told apart by the column `run`; else the newest"),
+        property("runs", "string", "ids by comma, distinguished by the column `run`; else the newest"),
         (
             "limit".to_owned(),
             json!({"type": "integer", "minimum": 1, "description": "rows, before the budget"}),
@@ -91,7 +91,7 @@ fn refused(refusal: SqlRefusal) -> Refusal {
         Fault::Sql if hint.is_empty() => {
             "correct the SQL and call again; `DESCRIBE event` lists columns".to_owned()
         }
-        Fault::Program => "this is no fault of the call: use `query` or `report` instead".to_owned(),
+        Fault::Program => "the call is not wrong: use `query` or `report` instead".to_owned(),
         _ if hint.is_empty() => "ask for less".to_owned(),
         _ => hint,
     };

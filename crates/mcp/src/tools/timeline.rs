@@ -30,7 +30,7 @@ pub(super) fn tool() -> Tool {
     ];
     let budget = Budget::properties().into_iter().filter(|(name, _)| name != LIMIT.id);
     let input = object(own.into_iter().chain(budget), &[]);
-    let description = "What ran in a window of time on one device (or any tracks): totals by op, then the events in time order.";
+    let description = "What ran in a time window on one device (or any tracks): totals by op, then the events in time order.";
     Tool::new("timeline_slice", "timeline slice", description, input, |context, arguments| {
         let budget = Budget::from_arguments(arguments)?;
         let run = context.run(arguments, "run")?;
@@ -63,12 +63,7 @@ fn slice(run: &str, timeline: &Timeline, arguments: &Arguments) -> Result<Draft,
         ("window_is", json!(window_is)),
     ]);
     draft.values = vec![
-        value(
-            "busy_ps",
-            json!(totals.union_ps),
-            "ps",
-            "time in which any event of these tracks was going on",
-        ),
+        value("busy_ps", json!(totals.union_ps), "ps", "time in which any event of these tracks ran"),
         value("span_ps", json!(totals.span_ps), "ps", "the length of the window"),
         value("events", json!(totals.events), "1", "events with a part in the window"),
         value("matching_events", json!(found.count), "1", "events that are listed, all of them"),
@@ -160,7 +155,7 @@ fn refusal(absent: Absent) -> Refusal {
         Absent::Other(error) => error.into(),
         Absent::Events => Refusal::new(
             "the run has no events with a place in time",
-            "`report` with analysis inspect says what it holds",
+            "`report` with analysis inspect says what it has",
         ),
         Absent::Word { what, found, known } => {
             let next = match what {

@@ -73,8 +73,7 @@ pub(super) fn unpacks_to_too_much(path: &Path, packed: u64, most: u64) -> Error 
     Error::Input {
         path: path.to_owned(),
         message: format!(
-            "expected a packed profile, found {packed} that unpack to more than {most}: {why}. Nothing was read of it; if it is what \
-             it should be, --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED) reads it"
+            "expected a compressed profile, found {packed} that unpack to more than {most}: {why}. It was not read; if the file is right, raise the limit with --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED)"
         ),
     }
 }
@@ -164,12 +163,11 @@ impl Allowance {
             }
             (None, 0) => {
                 format!(
-                    "the {left} that a file of its size may take; if it is what it should be, --memory-limit SIZE reads it"
+                    "the {left} that a file of its size may take; if the file is right, raise the limit with --memory-limit SIZE"
                 )
             }
             (None, _) => format!(
-                "the {left} that the run's other files leave of what all may take; if it is what it should be, --memory-limit SIZE \
-                 reads it"
+                "the {left} that the run's other files leave; if the file is right, raise the limit with --memory-limit SIZE"
             ),
         };
         Error::Input {
@@ -197,7 +195,7 @@ pub(crate) fn text_fits(path: &Path, unpacked: u64, beside: u64) -> Result<(), S
         return Ok(());
     }
     Err(format!(
-        "expected at most {} of text, as the size of the file allows, found {}; if it is what it should be, --memory-limit SIZE reads it",
+        "expected at most {} of text for the size of the file, found {}; if the file is right, raise the limit with --memory-limit SIZE",
         units::bytes(allowed as f64),
         units::bytes(unpacked as f64)
     ))

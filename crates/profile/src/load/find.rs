@@ -45,8 +45,7 @@ pub fn find(path: &Path) -> Result<Run, Error> {
     let meta = fs::metadata(path).map_err(io)?;
     if !meta.is_file() && !meta.is_dir() {
         // Not opened: a pipe that nobody writes to is waited for for ever, and a device may have no end.
-        let message = "expected a file or a folder, found a pipe, a socket or a device; \
-                       pass - and let stdin be it"
+        let message = "expected a file or a folder, found a pipe, a socket or a device; pass - and redirect it to stdin"
             .to_owned();
         return Err(Error::Input { path: path.to_owned(), message });
     }

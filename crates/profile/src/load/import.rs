@@ -222,10 +222,10 @@ fn check(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let space = SpaceView::parse(head);
     let found = match space.faults.kept().first() {
         _ if bytes.is_empty() => {
-            "found an empty file; the profiler may have been killed before it wrote".to_owned()
+            "found an empty file; the profiler may have been killed before it wrote it".to_owned()
         }
         _ if riegeli::is_named(path) => {
-            "found no Riegeli records: the first bytes are others than those of such a file; fetch it again".to_owned()
+            "found no Riegeli records: the first bytes are not those of such a file; fetch it again".to_owned()
         }
         _ if bytes.starts_with(b"{") && looks_like_text(bytes) => {
             "found JSON without trace events (a list traceEvents, or a list of objects with ph); pass the .xplane.pb file"

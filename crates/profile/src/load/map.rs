@@ -92,7 +92,7 @@ impl Map {
         if matches!(self.held, Held::Memory(_)) {
             return None;
         }
-        let lost = "expected its bytes, found that a part is gone: it was cut, or its disk failed";
+        let lost = "a part of it is gone: it was cut off, or its disk failed";
         found.or_else(|| self.is_cut().then(|| lost.to_owned()))
     }
 
@@ -169,7 +169,7 @@ impl Watch {
         let touched = || {
             // Rights or links; or content, by somebody who set the time back.
             let is_same = now == self.stamp || now.file != self.stamp.file;
-            (!is_same).then(|| "expected it to stay as it was, found that it was touched".to_owned())
+            (!is_same).then(|| "it was touched".to_owned())
         };
         self.stamp.content_change(&now).or_else(touched)
     }
@@ -212,10 +212,10 @@ impl Stamp {
         }
         let (was, is) = (self.size, now.size);
         if was != is {
-            return Some(format!("expected the {was} bytes that it had, found {is}"));
+            return Some(format!("it had {was} bytes, now it has {is}"));
         }
         let is_written = now.modified != self.modified;
-        is_written.then(|| "expected no writes to it, found some".to_owned())
+        is_written.then(|| "it was written to".to_owned())
     }
 }
 

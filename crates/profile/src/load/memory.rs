@@ -245,7 +245,7 @@ impl Deref for Unpacked {
 
 impl FileBytes for Unpacked {
     fn changed(&self) -> Option<String> {
-        let lost = "expected what was unpacked there, found that a part of the scratch file is gone: its disk failed";
+        let lost = "a part of the scratch file is gone: its disk failed";
         self.pages.0.is_lost().then(|| lost.to_owned())
     }
 
@@ -386,8 +386,7 @@ fn line_takes(events: u64) -> u64 {
 fn refuse_below(limit: u64, bound: &str, profile: &Profile) -> Result<(), Error> {
     let Some(stays) = PROCESS.let_go_of_all() else {
         return Err(Error::Usage(
-            "this system does not say how much memory a process has (/proc/self/statm), so that no limit can be kept; leave \
-             --memory-limit and HALOSCOPE_MEMORY_LIMIT out"
+            "this system does not say how much memory a process has (/proc/self/statm), so a limit is not possible; leave out --memory-limit and HALOSCOPE_MEMORY_LIMIT"
                 .into(),
         ));
     };
@@ -400,8 +399,7 @@ fn refuse_below(limit: u64, bound: &str, profile: &Profile) -> Result<(), Error>
     let name = largest.map_or("", |line| line.name.as_str());
     let floor = units::bytes(floor as f64);
     Err(Error::Usage(format!(
-        "{bound} is too low for this run: it takes at least {floor} to read it (its largest line, {name}, has {events} \
-         events); give more, or fewer files"
+        "{bound} is too low for this run: reading it takes at least {floor} (its largest line, {name}, has {events} events); raise the limit, or give fewer files"
     )))
 }
 
@@ -416,7 +414,7 @@ fn refuse_beyond_system(profile: &Profile, events: u64) -> Result<(), Error> {
     }
     let (takes, left) = (units::bytes(takes as f64), units::bytes(left as f64));
     Err(Error::Usage(format!(
-        "this run has {events} events, which take {takes} to read, and of {bound} {left} are left; give more there, or fewer files"
+        "this run has {events} events, which take {takes} to read, but of {bound} only {left} are left; raise the limit, or give fewer files"
     )))
 }
 
@@ -438,8 +436,7 @@ fn refuse_dense(most: u64, profile: &Profile) -> Result<(), Refused> {
         Some(Error::Input {
             path: source.path.clone(),
             message: format!(
-                "expected a profile, found {events} events in {} (line {name}): shorter ones than profilers write, which take {} to \
-                 read, where a file of its size may take {}; if it is what it should be, --memory-limit SIZE reads it",
+                "expected a profile, found {events} events in {} (line {name}), shorter than profilers write: they take {} to read, but a file of its size may take {}; if the file is right, raise the limit with --memory-limit SIZE",
                 units::bytes(bytes),
                 units::bytes(takes),
                 units::bytes(most as f64)
@@ -532,8 +529,7 @@ impl ColumnStore for Bounded {
         let lost = || {
             let mut places = self.lines.iter().filter_map(|line| Some(&line.get()?.place));
             let is_lost = |place: &Where| matches!(place, Where::Scratch(place) if place.is_lost());
-            let change =
-                "expected the columns that were put there, found that a part is gone: its disk failed";
+            let change = "a part of the stored columns is gone: the disk failed";
             places.any(is_lost).then(|| ("the scratch file for columns".into(), change.to_owned()))
         };
         self.inner.as_ref().and_then(|inner| inner.changed()).or_else(lost)

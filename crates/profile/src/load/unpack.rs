@@ -56,8 +56,7 @@ pub(super) fn gzip(path: &Path) -> Result<Bytes, Error> {
 /// Of a file that may well be whole, where there is no room for what it unpacks to.
 fn no_room(path: &Path, place: &str, error: &io::Error) -> Error {
     let message = format!(
-        "expected room in {place} for what it unpacks to, found: {error}. Make room there, or set HALOSCOPE_CACHE to a folder of \
-         another disk, or unpack the file first"
+        "there is no room in {place} for the unpacked file: {error}. Free some space there, set HALOSCOPE_CACHE to a folder on another disk, or unpack the file first"
     );
     Error::Input { path: path.to_owned(), message }
 }
@@ -65,7 +64,7 @@ fn no_room(path: &Path, place: &str, error: &io::Error) -> Error {
 /// Of a packed file that is of no use as far as it goes.
 pub(super) fn cut(path: &Path, found: &str) -> Error {
     let message =
-        format!("expected gzip data, found: {found}. The file may have been cut while it was copied");
+        format!("expected gzip data, found: {found}. The file may have been cut off while it was copied");
     Error::Input { path: path.to_owned(), message }
 }
 

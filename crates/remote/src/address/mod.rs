@@ -82,7 +82,9 @@ impl Address {
             return Err(wrong("no bucket"));
         }
         if !bucket.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@$:".contains(c)) {
-            return Err(wrong(&format!("the bucket `{bucket}`, which has a character that none has")));
+            return Err(wrong(&format!(
+                "the bucket `{bucket}`, which has a character that bucket names cannot have"
+            )));
         }
         let path = object_store::path::Path::parse(path).map_err(|e| wrong(&e.to_string()))?;
         let path = path.to_string();

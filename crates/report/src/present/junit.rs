@@ -98,8 +98,8 @@ fn cases(report: &Report) -> Vec<Case<'_>> {
         let claim = |finding: &Finding| format!("{}: {}", finding.claim, finding.evidence);
         let why = report.findings.first().map(claim);
         let (verdict, words) = match gate {
-            Gate::Passed => (Verdict::Passed, "what was asked for holds"),
-            Gate::Failed => (Verdict::Failed, "what was asked for does not hold"),
+            Gate::Passed => (Verdict::Passed, "all checks hold"),
+            Gate::Failed => (Verdict::Failed, "some checks do not hold"),
             Gate::NotComparable => (Verdict::Errored, "the runs are not comparable"),
         };
         let name = if gate == Gate::NotComparable { "comparable" } else { "gate" };

@@ -234,7 +234,7 @@ impl Page<'_> {
         if let Some(more) = words::more_nodes(rows.left_out, rows.rows.len()) {
             self.note(&more)?;
         }
-        self.below(&grid, &tree::heads(tree), tree.id, "unknown, or not of this node", false)
+        self.below(&grid, &tree::heads(tree), tree.id, "unknown, or does not apply to this node", false)
     }
 
     fn title(&mut self, title: &str) -> io::Result<()> {

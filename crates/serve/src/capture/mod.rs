@@ -67,9 +67,7 @@ impl Captures {
         if self.hosts == CaptureHosts::Nobody {
             return Err("this server may not connect to any profiler server: start it with --capture-hosts");
         }
-        log_folder(
-            store.root().ok_or("this server serves no folder of this machine's to write a session to")?,
-        )
+        log_folder(store.root().ok_or("this server serves no local folder to write a session to")?)
     }
 
     /// Whether something can be captured.
@@ -128,7 +126,7 @@ impl Captures {
     fn find(&self, id: &str) -> Result<Arc<Job>, Failure> {
         let found = self.lock().iter().find(|job| job.id.to_string() == id).cloned();
         found.ok_or_else(|| {
-            Failure::not_found(format!("there is no capture `{id}`"), "/api/capture lists those there are")
+            Failure::not_found(format!("there is no capture `{id}`"), "/api/capture lists them")
         })
     }
 
@@ -148,7 +146,7 @@ impl Captures {
 /// The log folder of a place that is served: sessions land below it, where they are listed.
 fn log_folder(root: &Path) -> Place {
     const NO_FOLDER: &str =
-        "this server serves one session or file, no log folder to write another session to";
+        "this server serves one session or file, not a log folder that could get another session";
     if !root.is_dir() {
         return Err(NO_FOLDER);
     }

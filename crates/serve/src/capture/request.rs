@@ -53,7 +53,7 @@ impl CaptureRequest {
     pub(crate) fn parse(body: &[u8], hosts: &CaptureHosts) -> Result<Self, Failure> {
         let body: Body = serde_json::from_slice(body).map_err(|error| {
             usage(
-                format!("the request is no capture: {error}"),
+                format!("the request is not a valid capture: {error}"),
                 "docs/capture.md#capture-from-the-page has an example",
             )
         })?;

@@ -36,8 +36,8 @@ pub(crate) async fn about(State(app): AppState, uri: Uri) -> Answer {
 fn offered(app: &App) -> Result<Sql, Failure> {
     app.sql.clone().ok_or_else(|| {
         Failure::not_found(
-            "this server answers no SQL",
-            "`haloscope serve --sql` does, where haloscope-query is there",
+            "this server does not answer SQL",
+            "start it with `haloscope serve --sql`; haloscope-query must be installed",
         )
     })
 }
@@ -74,7 +74,7 @@ pub(crate) async fn ask(
     let body = body.map_err(|error| Failure::usage(error.body_text(), ""))?;
     let asked: Body = serde_json::from_slice(&body).map_err(|error| {
         Failure::usage(
-            format!("the request is no query: {error}"),
+            format!("the request is not a valid query: {error}"),
             "as in {\"sql\": \"SELECT * FROM step\", \"runs\": [\"ID\"], \"limit\": 1000, \"timeout_s\": 30}",
         )
     })?;

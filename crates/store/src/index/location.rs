@@ -32,7 +32,7 @@ pub(super) fn check(folder: &Path) -> Result<(), Error> {
     match crate::ledger::run_around(folder) {
         None => Ok(()),
         Some(run) => Err(Error::Usage(format!(
-            "{FOLDER_VARIABLE}: {} lies in the folder of a run ({}), and nothing is written into those: take a folder outside of it",
+            "{FOLDER_VARIABLE}: {} is in the folder of a run ({}), where nothing is written: use a folder outside it",
             folder.display(),
             run.display()
         ))),

@@ -57,15 +57,14 @@ impl Ledger {
             ["gs://", "s3://", "az://", "http://", "https://"].iter().find(|s| words.starts_with(**s))
         {
             return Err(Error::Usage(format!(
-                "{words}: ledgers in buckets ({scheme}) are not read or written yet; keep it in a folder, and copy that with the \
-                 bucket's own tool (its files are only ever added to, one a writer)"
+                "{words}: ledgers in buckets ({scheme}) are not read or written yet; keep it in a folder, and copy that with the bucket's own tool (its files only grow, one per writer)"
             )));
         }
         let ends = place.extension().is_some_and(|e| e == ENDING);
         let kind = if place.is_file() || (ends && !place.is_dir()) { Layout::File } else { Layout::Folder };
         if let Some(run) = inside_a_run(place, kind) {
             return Err(Error::Usage(format!(
-                "{words} lies in the folder of a run ({}), and nothing is written into those: take a place outside of it",
+                "{words} is in the folder of a run ({}), where nothing is written: use a place outside it",
                 run.display()
             )));
         }
@@ -84,8 +83,7 @@ impl Ledger {
     /// [`Error::Input`] if it is not there, or is no ledger; [`Error::Io`] if it cannot be read.
     pub fn read(&self) -> Result<Arc<ledger::Ledger>, Error> {
         if !self.place.exists() {
-            let message = "expected a ledger (a .jsonl file, or a folder of them), found nothing there; `haloscope ledger add RUN \
-                           --ledger PATH` makes one";
+            let message = "expected a ledger (a .jsonl file, or a folder of them), found nothing there; `haloscope ledger add RUN --ledger PATH` creates one";
             return Err(Error::Input { path: self.place.clone(), message: message.into() });
         }
         let files = self.files()?;
@@ -199,8 +197,7 @@ fn before(file: &mut File, path: &Path) -> Result<Before, Error> {
     let (entries, bad) = ledger::parse(&name(path), &bytes);
     if let (true, Some(first)) = (entries.is_empty(), bad.first()) {
         let message = format!(
-            "expected a ledger (lines of JSON with `\"ledger\":1`), found a file none of whose lines is one (line {}: {}); nothing was \
-             written. Take another path",
+            "expected a ledger (lines of JSON with `\"ledger\":1`), found a file without such lines (line {}: {}); nothing was written. Use another path",
             first.line, first.why
         );
         return Err(Error::Input { path: path.to_owned(), message });

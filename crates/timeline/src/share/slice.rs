@@ -41,7 +41,7 @@ pub fn slices(profile: &Profile, scope: &Scope) -> Result<Vec<Slice>, Error> {
     let selection = Selection::resolve(profile, scope)?;
     let windows: Vec<Option<&Intervals>> =
         (0..selection.devices.len()).map(|at| selection.window(at)).collect();
-    let nothing = || Error::Nothing("no event lies in this part of the run".to_owned());
+    let nothing = || Error::Nothing("no event is in this part of the run".to_owned());
     if windows.iter().all(|window| window.is_some_and(Intervals::is_empty)) {
         return Err(nothing());
     }

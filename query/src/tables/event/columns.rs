@@ -10,14 +10,14 @@ use crate::tables::schema::{RUN, field};
 /// What holds for all events of a line.
 pub(crate) const LINE_COLUMNS: [Column; 7] = [
     RUN,
-    Column::text("host", "Host", "The host whose file holds the event."),
-    Column::text("device", "Device", "The device that the plane shows; unknown on planes that show none."),
+    Column::text("host", "Host", "The host whose file has the event."),
+    Column::text("device", "Device", "The device of the plane; unknown on planes without one."),
     Column::text("plane", "Plane", "The device or host part that the line belongs to."),
     Column::text("line", "Line", "The stream, thread or view."),
     Column::text(
         "kind",
         "Kind",
-        "What the line shows: op, async_op, module, step, stream, thread, counter, derived, other. Lines of a device repeat each other: no sum without it.",
+        "What the line shows: op, async_op, module, step, stream, thread, counter, derived, other. Lines of a device repeat each other, so use it in every sum.",
     ),
     Column::count("line_id", "Line number", "The line's number in the run, as in the table line."),
 ];
@@ -27,7 +27,7 @@ pub(crate) const OP_COLUMNS: [Column; 10] = [
     Column::text(
         "op",
         "Op",
-        "The HLO instruction or kernel that the event executes; unknown where it is no op.",
+        "The HLO instruction or kernel that the event executes; unknown if it is not an op.",
     ),
     Column::text("category", "Category", "The op's category."),
     Column::text("module", "Module", "The program of the op."),
@@ -38,7 +38,7 @@ pub(crate) const OP_COLUMNS: [Column; 10] = [
         "flops",
         "FLOPs",
         Unit::Flop,
-        "FLOPs of one execution; of while, call and conditional those of the ops inside.",
+        "FLOPs of one execution; for while, call and conditional, those of the ops inside.",
     ),
     Column::float(
         "model_flops",
@@ -53,7 +53,7 @@ pub(crate) const OP_COLUMNS: [Column; 10] = [
 /// What each event has of its own.
 pub(crate) const OWN_COLUMNS: [Column; 10] = [
     Column::count("id", "Event", "The event's row on its line, by start."),
-    Column::text("name", "Name", "The event's name; of an op of a TPU its instruction's."),
+    Column::text("name", "Name", "The event's name; for an op of a TPU, its instruction's."),
     Column::duration(
         "start_ps",
         "Start",
@@ -64,14 +64,14 @@ pub(crate) const OWN_COLUMNS: [Column; 10] = [
     Column::duration(
         "device_dur_ps",
         "Time on the device's clock",
-        "How long it took by the device's own clock, which ops are counted by; dur_ps where none was recorded.",
+        "How long it took by the device's own clock, which is used for ops; dur_ps if none was recorded.",
     ),
     Column::duration(
         "self_ps",
         "Self time",
-        "Of an op as `ops` counts it; of another event its time less that of events inside.",
+        "For an op, as in `ops`; for another event, its time minus that of events inside.",
     ),
-    Column::count("depth", "Depth", "In how many events of its line it lies."),
+    Column::count("depth", "Depth", "How many events of its line it is nested in."),
     Column::count("step", "Step", "The step in which it starts, on the device of its plane."),
     Column::text("args", "Args", "Its stats, then those of its metadata: a map of texts, args['key']."),
 ];

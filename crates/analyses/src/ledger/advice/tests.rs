@@ -54,7 +54,7 @@ fn it_is_held_against_the_last_that_was_kept() {
     let advised = advice(all.clone());
     assert_eq!(
         (advised.reference, advised.chosen, advised.judged.word),
-        (1, "the last that was kept", Word::Revert)
+        (1, "the last one that was kept", Word::Revert)
     );
     let none = advice(all.iter().skip(2).cloned().chain([step(entry(5), 9.0, 12, 0.05)]));
     assert_eq!((none.reference, none.judged.word), (1, Word::Keep));

@@ -28,7 +28,7 @@ impl Condition {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "expected a number of `overview`, > or <, and a bound, such as step_time>1.2x or step_time>150ms; found `{text}`"
+                "expected a value of `overview`, > or <, and a limit, such as step_time>1.2x or step_time>150ms; found `{text}`"
             )
         };
         let at = text.find(['<', '>']).ok_or_else(wrong)?;

@@ -21,7 +21,7 @@ pub(super) fn run(action: &str, ask: &CaptureArgs, printer: &mut Printer) -> Res
                 }
             }
             printer.note(
-                "recording; --continuous snapshot takes what was recorded last, --continuous stop ends it",
+                "recording; --continuous snapshot saves what was recorded last, --continuous stop ends it",
             );
         }
         "stop" => {

@@ -69,7 +69,7 @@ fn page(question: &Question, out: &mut dyn Write) -> io::Result<()> {
     for analysis in &question.answers {
         writeln!(out, "  haloscope {analysis} LOGDIR")?;
     }
-    writeln!(out, "  haloscope inspect LOGDIR    what the capture recorded, and what it lacked")
+    writeln!(out, "  haloscope inspect LOGDIR    what the capture recorded, and what is missing")
 }
 
 /// One text without a name where platforms do not differ, else one for each.

@@ -27,8 +27,7 @@ pub(super) fn command() -> Command {
         .about("Profiles running programs, and shows the overview")
         .max_term_width(HELP_WIDTH)
         .after_long_help(
-            "The program must serve a profiler: jax.profiler.start_server(9999), torch_xla's and TensorFlow's likewise. Servers \
-             given together start at one time and make one session, whole or not at all.\n\n\
+            "The program must run a profiler server: jax.profiler.start_server(9999), or the same of torch_xla or TensorFlow. Servers given together start at the same time and make one session, complete or not at all.\n\n\
              Examples:\n  \
              haloscope capture localhost:9999 -o /tmp/logs\n  \
              haloscope capture w-0:9999,w-1:9999 -o gs://bucket/logs --duration 2s --no-overview\n  \
@@ -92,7 +91,7 @@ fn shown(
     }
     printer.note(format_args!("session {}", captured.path));
     let Some(run) = session::here(captured)? else {
-        printer.note("no overview: the session does not lie on this machine");
+        printer.note("no overview: the session is not on this machine");
         return printer.data(|out| writeln!(out, "{}", captured.path));
     };
     match session::overview(&run) {

@@ -27,16 +27,16 @@ pub(super) fn args() -> Vec<Arg> {
             .required(true)
             .num_args(1..)
             .value_delimiter(',')
-            .help("The profiler servers, several with commas: all start at one time and make one session"),
+            .help("The profiler servers, separated by commas: all start at the same time and make one session"),
         Arg::new("output")
             .short('o')
             .long("output")
             .value_name("LOGDIR|URL")
             .required_unless_present_any(["monitor", "on-server", "continuous"])
             .help("The log folder that gets the session, in plugins/profile; also gs://, s3:// and az://"),
-        timed("duration", "How long is recorded").default_value("1s"),
+        timed("duration", "How long to record").default_value("1s"),
         timed("delay", "How long to wait before the start").default_value("0s"),
-        timed("timeout", "How long a server may be silent beyond delay and duration").default_value("60s"),
+        timed("timeout", "How long a server may be silent, in addition to delay and duration").default_value("60s"),
         Arg::new("retries")
             .long("retries")
             .value_name("N")
@@ -46,7 +46,7 @@ pub(super) fn args() -> Vec<Arg> {
         Arg::new("session")
             .long("session")
             .value_name("NAME")
-            .help("Names the session [default: the time, as JAX names it]"),
+            .help("Name of the session [default: the time, as in JAX]"),
         Arg::new("no-overview")
             .long("no-overview")
             .action(ArgAction::SetTrue)
@@ -55,7 +55,7 @@ pub(super) fn args() -> Vec<Arg> {
             .long("on-server")
             .value_name("DIR")
             .conflicts_with_all(["output", "continuous", "monitor", "when"])
-            .help("For servers too old to send profiles: a log folder on their own disks"),
+            .help("For servers too old to send profiles: a log folder on the server's disk"),
         level("host-tracer-level", "Events of the host's threads: 0 none to 3 all [default: 2]"),
         level("device-tracer-level", "Events of devices: 0 none, 1 all [default: 1]"),
         level("python-tracer-level", "Calls of Python functions: 0 none, 1 all (expensive) [default: 0]"),
@@ -70,7 +70,7 @@ pub(super) fn args() -> Vec<Arg> {
             .action(ArgAction::Append)
             .help("Any option of ProfileOptions or its advanced_configuration; may be repeated")
             .help_heading("What is recorded"),
-        timed("every", "Captures again and again; with --when, the time between looks [default there: 30s]")
+        timed("every", "Captures again and again at this interval; with --when, the time between samples [default there: 30s]")
             .help_heading("Long runs"),
         Arg::new("count")
             .long("count")
@@ -82,7 +82,7 @@ pub(super) fn args() -> Vec<Arg> {
             .long("when")
             .value_name("CONDITION")
             .value_parser(Condition::parse)
-            .help("Samples briefly, and captures when a sample shows this: 'step_time>1.2x' of the usual")
+            .help("Takes short samples, and captures when one shows this: 'step_time>1.2x' of the usual")
             .help_heading("Long runs"),
         timed("probe", "Length of each --when sample").default_value("1s").help_heading("Long runs"),
         Arg::new("continuous")
@@ -97,7 +97,7 @@ pub(super) fn args() -> Vec<Arg> {
             .action(ArgAction::SetTrue)
             .conflicts_with_all(["every", "when"])
             .help(
-                "Prints what the servers say of their devices; Cloud TPU's service offers it, JAX's does not",
+                "Prints what the servers report about their devices; Cloud TPU's service offers it, JAX's does not",
             ),
         Arg::new("monitor-level")
             .long("monitor-level")
@@ -144,7 +144,7 @@ impl CaptureArgs {
         let continuous = word("continuous");
         let usage = |message: &str, hint: &str| Err(Failure::Usage(message.into(), hint.into()));
         if every.is_some_and(|every| every.is_zero()) {
-            return usage("--every: expected more than no time", "such as --every 10m");
+            return usage("--every: expected a time above 0", "such as --every 10m");
         }
         if request.session.is_some() && (every.is_some() || when.is_some()) {
             return usage("--session names one session", "leave it out: sessions are named after their time");

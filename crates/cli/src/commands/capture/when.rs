@@ -98,7 +98,7 @@ fn look(condition: &Condition, ask: &CaptureArgs, folder: &Looks, stop: &Stop) -
     let captured = capture(&request, &Destination::Folder(folder.0.clone()), &Silent, stop)?;
     let report = match session::here(&captured)? {
         Some(run) => session::overview(&run),
-        None => Err(Failure::Nothing("the look is not there any more".into(), String::new())),
+        None => Err(Failure::Nothing("the sample no longer exists".into(), String::new())),
     };
     folder.clear();
     let report = report?;
@@ -110,8 +110,8 @@ fn look(condition: &Condition, ask: &CaptureArgs, folder: &Looks, stop: &Stop) -
         return Err(Failure::Usage(message, format!("it has: {}", known.join(", "))));
     };
     let unknown = || {
-        let message = format!("a look of {duration:?} does not tell {}", value.id);
-        let hint = "--probe 5s makes looks longer; steps need StepTraceAnnotation in the program, or its launches are taken";
+        let message = format!("a sample of {duration:?} is too short to know {}", value.id);
+        let hint = "--probe 5s makes samples longer; steps need StepTraceAnnotation in the program, otherwise its launches are used";
         Failure::Nothing(message, hint.into())
     };
     Ok(Number { id: value.id, amount: session::number_of(value).ok_or_else(unknown)? })

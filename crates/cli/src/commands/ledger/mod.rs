@@ -64,21 +64,21 @@ fn add() -> Command {
                 .long("baseline")
                 .value_name("BASELINE")
                 .value_parser(value_parser!(PathBuf))
-                .help("The run it is compared with; the verdict is kept"),
+                .help("The run to compare it with; the verdict is kept"),
         )
         .arg(text("commit", "SHA", "The commit that ran [default: git's HEAD in this folder, if it has one]"))
         .arg(text("branch", "NAME", "Its branch [default: git's, if the commit is]"))
         .arg(
             text("decision", "WHICH", "What became of the change").value_parser(["keep", "revert"]),
         )
-        .arg(text("note", "TEXT", "What to remember of it"))
+        .arg(text("note", "TEXT", "A note about it"))
         .arg(
-            text("label", "KEY=VALUE", "A word to tell series apart, such as model=small; may be repeated")
+            text("label", "KEY=VALUE", "A label to separate series, such as model=small; may be repeated")
                 .action(ArgAction::Append),
         )
         .arg(text("time", "TIME", "When it ran, such as 2026-11-22T10:45:12Z [default: now]"))
         .arg(
-            text("writer", "NAME", "Whose file of a folder the line goes to [default: this machine's name]")
+            text("writer", "NAME", "The writer whose file in the folder gets the line [default: this machine's name]")
                 .env("HALOSCOPE_WRITER")
             .hide_env_values(true),
         )
@@ -93,7 +93,7 @@ fn show() -> Command {
 
 fn advise() -> Command {
     reading("advise")
-        .about("Says whether to keep the last change, and what the ratchet score says")
+        .about("Says whether to keep the last change, and what its score says")
         .alias("advice")
         .after_help("Example:\n  haloscope ledger advise history")
 }

@@ -59,8 +59,7 @@ pub(super) fn command() -> Command {
     Command::new("run")
         .about("Runs your program, captures its steady state, and shows the overview")
         .after_long_help(
-            "The program needs no change: a server starts in it with the first use of a device. Its output and its exit code are \
-             its own; all that haloscope says goes to stderr.\n\nExample:\n  haloscope run -o logs --steps 20 -- python train.py",
+            "The program needs no change: a server starts in it with the first use of a device. Its output and its exit code stay its own; haloscope writes only to stderr.\n\nExample:\n  haloscope run -o logs --steps 20 -- python train.py",
         )
         .arg(
             Arg::new("output")
@@ -68,7 +67,7 @@ pub(super) fn command() -> Command {
                 .long("output")
                 .value_name("LOGDIR|URL")
                 .default_value("haloscope-runs")
-                .help("Log folder, or its URL, that gets the session"),
+                .help("Log folder, or URL, for the session"),
         )
         .arg(
             arg("steps", "N", "Captures this many whole steps")
@@ -78,16 +77,16 @@ pub(super) fn command() -> Command {
         .arg(arg(
             "warm-up",
             "TIME|STEPS",
-            "Captures after this, such as 30s or `20 steps`, steady or not [default: when steps are steady and nothing compiles]",
+            "Captures after this long, such as 30s or `20 steps`, steady or not [default: when steps are steady and nothing compiles]",
         ))
         .arg(
-            arg("max-wait", "TIME", "Captures after this long at the latest, counted from the first use of a device")
+            arg("max-wait", "TIME", "Captures at the latest after this long, counted from the first use of a device")
                 .default_value("10m"),
         )
         .arg(arg("duration", "TIME", "Captures for this long, regardless of steps"))
         .arg(flag("stop-after", "Ends the program after the capture; the exit code is then 0"))
-        .arg(flag("must-capture", "Ends with exit code 4 where the program succeeded and nothing was captured"))
-        .arg(flag("no-overview", "Names the session and shows no overview"))
+        .arg(flag("must-capture", "Ends with exit code 4 if the program succeeded but nothing was captured"))
+        .arg(flag("no-overview", "Prints the session's name instead of the overview"))
         .arg(level("host-tracer-level", "2", "Events of the host's threads, from none (0) to all (3)"))
         .arg(level("device-tracer-level", "1", "Events of devices: 0 none, 1 all"))
         .arg(level("python-tracer-level", "0", "Calls of Python functions: 0 none, 1 all, which slows the host"))
@@ -104,7 +103,7 @@ pub(super) fn command() -> Command {
                 .num_args(1..)
                 .last(true)
                 .value_parser(value_parser!(OsString))
-                .help("The program and its arguments, behind `--`"),
+                .help("The program and its arguments, after `--`"),
         )
 }
 

@@ -30,7 +30,7 @@ impl Child {
     /// [`Failure`] where there is no such program.
     pub(super) fn start(program: &[OsString], environment: &[(&str, OsString)]) -> Result<Self, Failure> {
         let [name, rest @ ..] = program else {
-            return Err(Failure::Usage("expected a program behind `--`".into(), String::new()));
+            return Err(Failure::Usage("expected a program after `--`".into(), String::new()));
         };
         let mut command = Command::new(name);
         command.args(rest).envs(environment.iter().map(|(name, value)| (name, value)));

@@ -126,7 +126,7 @@ fn capture(
             seconds(duration)
         )),
         Found::Compiling(compiled, _) => printer.note(format_args!(
-            "there is no steady state: {} was compiled {} times within {}, for {} of it, and is compiled on; capturing {}{whose}",
+            "there is no steady state: {} was compiled {} times within {}, for {} of it, and compiling goes on; capturing {}{whose}",
             if compiled.name.is_empty() { "a function" } else { &compiled.name },
             compiled.times,
             of_seconds(compiled.span),
@@ -134,8 +134,7 @@ fn capture(
             seconds(duration)
         )),
         Found::OpByOp => printer.note(format_args!(
-            "the program runs its ops one by one, so that no launch tells where a step begins: put the step into a jax.jit, or mark \
-             it with jax.profiler.StepTraceAnnotation; capturing {}{whose}",
+            "the program runs its ops one by one, so no launch shows where a step begins: put the step into a jax.jit, or mark it with jax.profiler.StepTraceAnnotation; capturing {}{whose}",
             seconds(duration)
         )),
         Found::NoSteps => {
@@ -199,7 +198,7 @@ fn explain(why: &steady::Why, shim: &Shim, child: &Child) -> Nothing {
         ),
         (_, _, _, true) => (
             format!("the program ended after {after}, before its steps were steady and captured"),
-            "let it do more steps, or capture sooner: --warm-up 0s, and fewer --steps",
+            "run more steps, or capture sooner: --warm-up 0s, and fewer --steps",
         ),
     };
     Nothing::new(message, hint)
@@ -222,8 +221,7 @@ fn say_captured(captured: &Captured, asked: &RunArgs, printer: &mut Printer) {
     printer.talk(format_args!("haloscope: `haloscope diagnose {}` says why it is slow\n", captured.path));
     if asked.options.python_tracer_level == 0 && has_culprit(Path::new(&captured.path)) == Some(false) {
         printer.note(
-            "this capture names no cause; with `--python-tracer-level 1` it holds the calls of Python functions too, and says what \
-             the host does meanwhile",
+            "this capture shows no cause; with `--python-tracer-level 1` it also records calls of Python functions and shows what the host does meanwhile",
         );
     }
 }
@@ -264,7 +262,7 @@ fn open_page(
 ) -> Result<(), Failure> {
     let folder = Path::new(&asked.out);
     if !folder.is_dir() {
-        printer.note(format_args!("the page is not opened: {} is no folder here", captured.path));
+        printer.note(format_args!("the page is not opened: {} is not a folder here", captured.path));
         return Ok(());
     }
     let store = Store::new(folder).map_err(|error| Failure::Server(error.to_string()))?;

@@ -112,7 +112,7 @@ impl<'a> Looks<'a> {
             }
             if began.elapsed() >= self.asked.max_wait {
                 let on = if compiles {
-                    format!(", and it compiles: {} programs so far", compiled.count)
+                    format!(", and it is compiling: {} programs so far", compiled.count)
                 } else {
                     String::new()
                 };

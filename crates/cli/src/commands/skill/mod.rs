@@ -26,7 +26,7 @@ pub(super) fn command() -> Command {
         .value_name("DIR")
         .default_value(PLACE)
         .value_parser(value_parser!(PathBuf))
-        .help("The folder that the guide is written into, as SKILL.md");
+        .help("The folder to write the guide into, as SKILL.md");
     let force = Arg::new("force")
         .long("force")
         .action(ArgAction::SetTrue)
@@ -38,7 +38,7 @@ pub(super) fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(
             Command::new("install")
-                .about("Writes the guide where agents look for it")
+                .about("Writes the guide to where agents look for it")
                 .max_term_width(80)
                 .after_help("Example:\n  haloscope skill install\n  haloscope skill install ~/.claude/skills/haloscope")
                 .arg(folder)
@@ -58,7 +58,7 @@ pub(super) fn run(matches: &ArgMatches, printer: &mut Printer) -> Result<u8, Fai
         State::Current => "is up to date",
         State::Changed if !matches.get_flag("force") => {
             let message =
-                format!("{} was edited since it was installed; it is left as it is", path.display());
+                format!("{} was edited after it was installed, so it was not changed", path.display());
             let hint = "`--force` overwrites it; `haloscope skill show` prints the guide";
             return Err(Failure::Usage(message, hint.into()));
         }

@@ -34,7 +34,7 @@ fn refused(error: &haloscope_compat::Error) -> Refusal {
         }
         haloscope_compat::Error::Core(error) => return Refusal::from(error),
         haloscope_compat::Error::Usage(_) => "call again with what was expected",
-        _ => "`report` with analysis `inspect` says what the profile holds",
+        _ => "`report` with analysis `inspect` says what the profile has",
     };
     Refusal::new(error.to_string(), next)
 }

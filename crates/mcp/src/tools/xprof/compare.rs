@@ -84,7 +84,7 @@ fn shaped(a: &str, b: &str, report: &Report, most: usize) -> Shaped {
         .with("run_b", json!(b))
         .with("verdict", verdict)
         .with("total_ops_compared", json!(changes.len()))
-        .and("units", json!({"time": "us per step, mean over steps and devices", "delta": "b minus a", "delta_pct": "% of a; null where a has none"}))
+        .and("units", json!({"time": "us per step, mean over steps and devices", "delta": "b minus a", "delta_pct": "% of a; null if a has none"}))
         .map("step", step)
         .list("findings", reasons.collect())
         .list("top_changes", changes.into_iter().take(most).map(|(_, change)| change).collect())

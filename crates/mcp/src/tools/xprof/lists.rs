@@ -9,7 +9,7 @@ use crate::Tool;
 
 pub(super) fn runs() -> Tool {
     let fields = json!({"count": count(), "runs": {"type": "array", "items": {"type": "string"}}});
-    let description = "All runs, the newest first. Their names are the `run` of all other tools.";
+    let description = "All runs, newest first. Their names are the `run` of all other tools.";
     tool("xprof_list_runs", "runs", description, Vec::new(), &[], fields, |context, _, _| {
         let runs = context.store.list()?;
         let about = |run: &haloscope_store::RunInfo| json!({"run": run.id, "hosts": run.hosts.len(), "size_bytes": run.size_bytes});

@@ -12,7 +12,7 @@ const GIB: f64 = 1_073_741_824.0;
 pub(super) fn tool() -> Tool {
     let fields = json!({"run": text(), "allocators": {"type": "object"}});
     let description =
-        "Peak memory by allocator, of every host. Whose the memory is: `memory` what=attribute.";
+        "Peak memory by allocator, of every host. What the memory is for: `memory` what=attribute.";
     super::tool(
         "xprof_memory",
         "memory",
@@ -42,7 +42,7 @@ pub(super) fn tool() -> Tool {
                 let next = "`memory` what=peak has the compiler's static peak, an upper bound that needs no such events";
                 return Err(Refusal::new(wrong, next));
             }
-            let note = "peak_usage is what was handed out at the fullest moment of the process; the stack is reserved beside the heap";
+            let note = "peak_usage is what was allocated at the fullest moment of the process; the stack is reserved in addition to the heap";
             Ok(Shaped::of_run(&run.info.id).and("note", json!(note)).map("allocators", allocators))
         },
     )

@@ -21,8 +21,7 @@ const NEAR: f64 = 1.0;
 pub(super) fn tool() -> Tool {
     let fields = json!({"run": text(), "summary": {"type": "object"}, "haloscope": {"type": "object"},
         "top_ops": list_of(&["operation", "self_time_pct"])});
-    let description = "First look at a run: XProf's summary and top ops; beside it what Haloscope measured, and where XProf is wrong. \
-                       `diagnose` says why the run is slow.";
+    let description = "First look at a run: XProf's summary and top ops, with what Haloscope measured and where XProf is wrong. `diagnose` says why the run is slow.";
     super::tool(
         "xprof_overview",
         "overview",
@@ -114,7 +113,7 @@ fn differences(table: &Table<'_>, own: &Report) -> Vec<Value> {
         let active =
             share(own, "idle_share_of_active_window").is_some_and(|active| (active - xprof).abs() <= NEAR);
         let why = if active {
-            "XProf counts from the first to the last op; over the whole capture the devices idle more"
+            "XProf counts from the first to the last op; over the whole capture the devices are idle for longer"
         } else {
             "XProf's idle time leaves out what its step breakdown does not name; ours is capture time without any op"
         };
@@ -125,9 +124,9 @@ fn differences(table: &Table<'_>, own: &Report) -> Vec<Value> {
     match (mxu, flops) {
         (Some(xprof), Some(ours)) if (xprof - ours).abs() > NEAR => {
             let why = if xprof == 0.0 {
-                "XProf says 0.0% where it has no counters or ignores FLOPs that stand on events (custom calls); ours counts those"
+                "XProf says 0.0% if it has no counters or ignores FLOPs on events (custom calls); ours counts those"
             } else {
-                "XProf divides by another time or counts FLOPs otherwise; ours is FLOPs a second over the active window against the peak"
+                "XProf divides by another time or counts FLOPs differently; ours is FLOPs per second over the active window against the peak"
             };
             add("mxu_utilization_pct", mxu, flops, why);
         }

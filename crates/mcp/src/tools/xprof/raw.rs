@@ -32,7 +32,7 @@ pub(super) fn tool() -> Tool {
         let bytes = body.len();
         let text = String::from_utf8(body).map_err(|_| {
             let next = format!("`haloscope xprof {tag} RUN > FILE` writes them");
-            Refusal::new(format!("`{tag}` answers with {bytes} bytes that are no text"), next)
+            Refusal::new(format!("`{tag}` answers with {bytes} bytes that are not text"), next)
         })?;
         let mut draft = Draft::about("xprof_raw");
         draft.head.extend([("run", json!(run.info.id)), ("tag", json!(tag)), ("bytes", json!(bytes))]);

@@ -22,7 +22,7 @@ const PAGES: [(&str, &str); 10] = [
 
 pub(super) fn tool() -> Tool {
     let fields = json!({"run": text(), "overview": text()});
-    let description = "Addresses of the pages that show a run to a person; where none is served, the command that serves them.";
+    let description = "Addresses of the pages that show a run to a person; if none is served, the command that serves them.";
     super::tool(
         "xprof_trace_url",
         "links",
@@ -43,7 +43,7 @@ pub(super) fn tool() -> Tool {
             if context.page.is_none() {
                 let place = context.store.place().unwrap_or_else(|| ".".to_owned());
                 let command = format!("haloscope serve '{}'", place.replace('\'', r"'\''"));
-                let note = "no page is served by this server: run the command; it says the address and token that it serves under";
+                let note = "this server has no page: run the command; it prints the address and token";
                 shaped = shaped
                     .with("served", json!(false))
                     .and("command", json!(command))

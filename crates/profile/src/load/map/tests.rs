@@ -66,14 +66,14 @@ fn child_reads_a_cut_file() {
     assert!(!map.is_cut());
     assert_eq!(sum(&map[5000..]), 0);
     assert!(map.is_cut() && !other.is_cut());
-    let expected = format!("expected the {SIZE} bytes that it had, found 5000");
+    let expected = format!("it had {SIZE} bytes, now it has 5000");
     assert_eq!((map.changed(), other.changed()), (Some(expected.clone()), Some(expected)));
     // It is no better when the file has grown back, or when another has its name.
     cut(&path, SIZE as u64);
     assert!(map.changed().is_some());
     fs::write(folder.path().join("new"), vec![7; SIZE]).unwrap();
     fs::rename(folder.path().join("new"), &path).unwrap();
-    assert!(map.changed().is_some_and(|change| change.contains("a part is gone")));
+    assert!(map.changed().is_some_and(|change| change.contains("a part of it is gone")));
     assert_eq!(other.changed(), None);
 }
 
@@ -192,7 +192,7 @@ fn writing_in_place_is_found_out_and_replacing_is_not() {
     std::thread::sleep(std::time::Duration::from_millis(30));
     let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
     writer.write_all(b"other").unwrap();
-    assert!(map.changed().is_some_and(|change| change.contains("writes to it")), "{:?}", map.changed());
+    assert!(map.changed().is_some_and(|change| change.contains("written to")), "{:?}", map.changed());
     // The same with the time set back.
     let map = Map::open(&path).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(30));

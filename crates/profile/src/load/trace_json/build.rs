@@ -126,8 +126,7 @@ impl Builder {
         let takes = self.bytes.saturating_add(self.lines.saturating_mul(LINE));
         (takes > self.most).then(|| {
             format!(
-                "expected a trace, found one whose events and names take more memory than the {} that a file of its size may take; if it \
-                 is what it should be, --memory-limit SIZE reads it",
+                "expected a trace, found one whose events and names take more memory than the {} that a file of its size may take; if the file is right, raise the limit with --memory-limit SIZE",
                 units::bytes(2.0 * self.most as f64)
             )
         })

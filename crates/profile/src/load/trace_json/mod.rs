@@ -66,8 +66,7 @@ pub(super) fn open(path: &Path) -> Result<(Vec<u8>, TraceJson), Error> {
     let too_much = || Error::Input {
         path: path.to_owned(),
         message: format!(
-            "expected trace event JSON, found more than {} of it: exporters write none such. Nothing was read of it; if it is what it \
-             should be, --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED) reads it",
+            "expected trace event JSON, found more than {} of it, which exporters do not write. It was not read; if the file is right, raise the limit with --max-unpacked SIZE (HALOSCOPE_MAX_UNPACKED)",
             units::bytes(most as f64)
         ),
     };
@@ -108,8 +107,7 @@ fn read_within(
     if builder.is_empty() {
         let found = found.unwrap_or_else(|| "none".to_owned());
         return Err(input(format!(
-            "expected trace event JSON with events under traceEvents, found: {found}; if it was cut while it was copied, \
-             fetch it again"
+            "expected trace event JSON with events under traceEvents, found: {found}; if it was cut off while it was copied, fetch it again"
         )));
     }
     Ok(builder.finish(found))

@@ -73,9 +73,9 @@ fn run(asked: &Scoped<'_>, _: &Params, notes: &mut Notes) -> Result<Report, Erro
             "no_requests",
             Severity::Info,
             "no request of a model server was recorded in the scope",
-            "latencies are unknown; for a program that is no server, `steps` has the times",
+            "latencies are unknown; for a program that is not a server, `steps` has the times",
             format!(
-                "capture on the server's host with host_tracer_level 2 while it serves; in code of your own, mark each request \
+                "capture on the server's host with host_tracer_level 2 while it serves; in your own code, mark each request \
                  with {}: name `ModelServerRequest_NAME`, argument `_r=1`",
                 fix::ANNOTATE.for_run(profile)
             ),
@@ -155,7 +155,7 @@ fn values(requests: &[Served<Request>], batches: &[Served<Batch>], latencies: &[
             "latency_p99_ps",
             "Latency, 99th percentile",
             at(latencies, 0.99),
-            "Linear between neighbours; of fewer than 100 requests it says little more than the longest.",
+            "Linear between neighbours; with fewer than 100 requests it is close to the longest.",
         ),
         time("latency_max_ps", "Latency, longest", latencies.last().copied(), "Longest request."),
         Value::new(
@@ -164,7 +164,7 @@ fn values(requests: &[Served<Request>], batches: &[Served<Batch>], latencies: &[
             rate,
             Unit::Ratio,
             Derived,
-            "Requests over the time from the first one's start to the last one's end.",
+            "Requests divided by the time from the first one's start to the last one's end.",
         ),
         Value::new(
             "batch_efficiency",
@@ -180,7 +180,7 @@ fn values(requests: &[Served<Request>], batches: &[Served<Batch>], latencies: &[
             phase_share(requests, |p| p.device_ps),
             Unit::Share,
             Derived,
-            "Time of programs on the device over the latency of all requests.",
+            "Time of programs on the device as a share of the latency of all requests.",
         ),
         Value::new(
             "batch_formation_share",
@@ -188,7 +188,7 @@ fn values(requests: &[Served<Request>], batches: &[Served<Batch>], latencies: &[
             phase_share(requests, |p| p.batch_formation_ps).filter(|_| !batches.is_empty()),
             Unit::Share,
             Derived,
-            "Time between a request's arrival in the queue and the start of its batch, over the latency of all requests; unknown where there are no batches.",
+            "Time between a request's arrival in the queue and the start of its batch, as a share of the latency of all requests; unknown if there are no batches.",
         ),
     ]
 }

@@ -40,7 +40,7 @@ pub(super) fn percentiles(requests: &[Served<Request>], batches: &[Served<Batch>
             duration("p95_ps", "95%", "95% take at most this long.", q(0.95)),
             duration("p99_ps", "99%", "99% take at most this long.", q(0.99)),
             duration("max_ps", "Longest", "The longest.", times.last().copied()),
-            text("model", "Model", "The model; unknown where no request names one.", Cell::words(model)),
+            text("model", "Model", "The model; unknown if no request names one.", Cell::words(model)),
         ];
         rows.push(row);
     };
@@ -65,7 +65,7 @@ pub(super) fn phases(requests: &[Served<Request>]) -> Table {
     let mut table = Vec::new();
     let all: f64 = requests.iter().map(|r| r.what.duration_ps() as f64).sum();
     let rows: [(&str, OfPhases); 8] = [
-        ("nothing that was recorded", |p| p.idle_ps),
+        ("nothing recorded", |p| p.idle_ps),
         ("host, before the device", |p| p.preprocess_ps),
         ("host, after the device", |p| p.postprocess_ps),
         ("waiting for a batch", |p| p.batch_formation_ps),
@@ -80,7 +80,7 @@ pub(super) fn phases(requests: &[Served<Request>]) -> Table {
             text(
                 "phase",
                 "Where requests' time goes",
-                "At each instant of a request the phase that stands last in this table.",
+                "At each instant of a request, the phase that comes last in this table.",
                 name
             ),
             duration("mean_ps", "Mean", "Mean over requests.", mean(&times)),
@@ -139,12 +139,12 @@ pub(super) fn requests(profile: &Profile, requests: &[Served<Request>]) -> Table
             count(
                 "size",
                 "Size",
-                "Its size in a batch; unknown where it says none.",
+                "Its size in a batch; unknown if it does not say.",
                 Some(i64::from(request.batching_size)).filter(|n| *n > 0)
             ),
             duration("start_ps", "Start", "From the start of the run.", one.start_ps),
             duration("end_ps", "End", "From the start of the run.", end),
-            text("model", "Model", "The model; unknown where it names none.", Cell::words(&one.model)),
+            text("model", "Model", "The model; unknown if it names none.", Cell::words(&one.model)),
             text("host", "Host", "The host that served it.", profile.host(one.host).name.as_str()),
         ];
         table.push(row);
@@ -172,12 +172,7 @@ pub(super) fn batches(profile: &Profile, batches: &[Served<Batch>]) -> Table {
             duration("device_ps", "Device", "Programs on the device.", time(batch.device_ps)),
             count("requests", "Requests", "Requests in it.", batch.requests.len()),
             count("size", "Size", "Its size with padding.", sized.then(|| i64::from(batch.size))),
-            count(
-                "padding",
-                "Padding",
-                "What was added to fill it up.",
-                sized.then(|| i64::from(batch.padding))
-            ),
+            count("padding", "Padding", "Padding that fills it up.", sized.then(|| i64::from(batch.padding))),
             share(
                 "efficiency",
                 "Efficiency",
@@ -186,12 +181,7 @@ pub(super) fn batches(profile: &Profile, batches: &[Served<Batch>]) -> Table {
             ),
             duration("start_ps", "Start", "From the start of the run.", one.start_ps),
             duration("end_ps", "End", "From the start of the run.", end),
-            text(
-                "model",
-                "Model",
-                "The model; unknown where its requests name none.",
-                Cell::words(&one.model)
-            ),
+            text("model", "Model", "The model; unknown if its requests name none.", Cell::words(&one.model)),
             text("host", "Host", "The host that ran it.", profile.host(one.host).name.as_str()),
         ];
         table.push(row);
@@ -219,7 +209,7 @@ pub(super) fn settings(profile: &Profile, settings: &[(HostId, String, Batching)
                 "Sizes to which batches are filled up.",
                 Cell::words(&batching.allowed_sizes)
             ),
-            text("host", "Host", "The host whose server says so.", profile.host(*host).name.as_str()),
+            text("host", "Host", "The host of the server.", profile.host(*host).name.as_str()),
         ];
         table.push(row);
     }
