@@ -7,7 +7,7 @@
     run.ops().table("ops").to_pandas()
 
 A run is a log folder, a session folder, a file or an address such as ``gs://bucket/logs``. Every analysis of the command line is a
-method of a run; what it returns holds the same numbers, and `to_json` the same bytes.
+method of a run; its result has the same numbers, and `to_json` gives the same bytes.
 """
 
 from __future__ import annotations

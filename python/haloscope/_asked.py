@@ -52,7 +52,7 @@ class Document:
             with open(given, encoding="utf-8", errors="replace") as file:
                 return file.read()
         except OSError as error:
-            raise InputError(f"cannot read {os.fspath(given)}: {error.strerror}", "it takes the path of a text file") from None
+            raise InputError(f"cannot read {os.fspath(given)}: {error.strerror}", "give the path of a text file") from None
 
 
 def words(params: Mapping[str, object]) -> list[tuple[str, str]]:

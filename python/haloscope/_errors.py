@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Why there is no answer; `hint` says what to do about it, where there is something."""
+    """Why there is no answer; `hint` says what to do about it, if anything."""
 
     exit_code: int = 70
 
@@ -41,16 +41,16 @@ class NotFoundError(InputError, FileNotFoundError):
 
 
 class ChangedError(InputError):
-    """A file was written to, or cut, while the answer was computed from it: there is none."""
+    """A file was written to, or cut off, while it was read, so there is no answer."""
 
 
 class NothingError(Error, LookupError):
-    """The input was read, and holds nothing that the question is about."""
+    """The input was read, but has no data for this question."""
 
     exit_code = 4
 
 
 class BugError(Error, RuntimeError):
-    """A bug of haloscope's."""
+    """A bug in haloscope."""
 
     exit_code = 70

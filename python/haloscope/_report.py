@@ -32,8 +32,8 @@ class Value(Record):
 
 
 class Finding(Record):
-    """A claim with its evidence, what it costs at most, what to try, and what would disprove it. `see` are calls that show the
-    evidence, `variant` is None where an id has one sort of finding.
+    """A claim with its evidence, what it costs at most, what to try, and what would prove it wrong. `see` are calls that show the
+    evidence, `variant` is None if an id has only one kind of finding.
     """
 
     __slots__ = (
@@ -55,7 +55,7 @@ class Finding(Record):
 
 
 class Remark(Record):
-    """What is missing, cut or guessed in the data, what that costs, and what would cure it."""
+    """What is missing, cut or guessed in the data, what that costs, and how to fix it."""
 
     __slots__ = ("id", "severity", "message", "cost", "cure")
 
@@ -123,12 +123,12 @@ class Report:
 
     @property
     def passed(self) -> bool | None:
-        """Whether what was asked for holds; `None` where nothing that can hold was asked for, and where nobody can tell."""
+        """Whether all checks hold; `None` if there are no checks, or if it could not be decided."""
         return self._native.passed
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the program that ends with this answer: 0, 1 where a gate failed, 5 where nobody can tell."""
+        """The exit code of the program for this answer: 0, 1 if a gate failed, 5 if it could not be decided."""
         return self._native.exit_code
 
     @property
@@ -148,7 +148,7 @@ class Report:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Texts that stand for themselves, such as a program as its compiler prints it."""
+        """Whole texts, such as a program as its compiler prints it."""
         return {id: text for id, _title, text in self._native.texts()}
 
     def to_json(self) -> str:
@@ -163,7 +163,7 @@ class Report:
         return made
 
     def to_markdown(self, limit: int = 20) -> str:
-        """As Markdown, with as many rows of each table; 0 for all."""
+        """As Markdown, with at most this many rows of each table; 0 for all."""
         return self._native.to_markdown(limit)
 
     def to_text(self, width: int = 120, limit: int = 20) -> str:

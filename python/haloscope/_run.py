@@ -49,7 +49,7 @@ class Hosts(list[str]):
 class Run(Analyses):
     """A run: every analysis is a method of it.
 
-    It is read when something of it is first needed. Several threads may ask it at once.
+    It is read when it is first needed. Several threads may use it at once.
     """
 
     def __init__(self, native: _native.Run) -> None:
@@ -57,7 +57,7 @@ class Run(Analyses):
 
     @property
     def path(self) -> str | None:
-        """Where it lies: the session's folder or the file; `None` for a run in memory."""
+        """Its place: the session's folder or the file; `None` for a run in memory."""
         return self._native.path
 
     @property
@@ -81,7 +81,7 @@ class Run(Analyses):
         plane: str | None = None,
         name: str | None = None,
     ) -> Table:
-        """Events as one table: host, plane, line, name, start and duration in picoseconds, each line's by their starts.
+        """Events as one table: host, plane, line, name, start and duration in picoseconds, sorted by start within each line.
 
         line: a line of `lines()`, its number or its name, or several lines. Without it all lines.
         plane: the name of a plane, or a part of it, such as "TPU:0"
@@ -97,13 +97,13 @@ class Run(Analyses):
         return Table(self._native.events(ids, line if isinstance(line, str) else None, plane, name))
 
     def sql(self, sql: str, *others: RunLike, timeout: float | None = None) -> SqlRows:
-        """Asks this run, and others beside it, in SQL: events, ops, steps, and every table of every analysis.
+        """Queries this run, and others with it, with SQL: events, ops, steps, and every table of every analysis.
 
-        It is done by `haloscope-query`, a program of its own that must be installed (docs/query.md), which opens the run anew.
+        It uses `haloscope-query`, a separate program that must be installed (docs/query.md) and that opens the run again.
 
         sql: one statement, or `@` and the name of a canned question, such as "@idle-gaps"
-        others: more runs; the column `run` tells them apart
-        timeout: seconds after which it is given up
+        others: more runs; the column `run` says which is which
+        timeout: seconds after which it gives up
         """
         from . import _sql
 
@@ -112,7 +112,7 @@ class Run(Analyses):
         return _sql.ask(paths, sql, timeout)
 
     def _place(self) -> str:
-        """Where its files are here, also where `path` is an address elsewhere."""
+        """Where its files are on this machine, even if `path` is an address elsewhere."""
         files = [os.fspath(file) for file in self._native.files()]
         if not files:
             raise UsageError("a run in memory has no file that SQL could read", "open it from a file")
@@ -147,7 +147,7 @@ class Run(Analyses):
         window: Window = None,
         steady: bool = False,
     ) -> Any:
-        """The report and the timeline in a notebook: a page of its own inside of the notebook's, without a server."""
+        """The report and the timeline in a notebook: a separate page inside the notebook, without a server."""
         from ._html import Frame
 
         return Frame(self._page((hosts, devices, modules, steps, window, steady)).decode(), height)
@@ -156,7 +156,7 @@ class Run(Analyses):
         return self._native.page(scope_words(scope), self._name())
 
     def _name(self) -> str:
-        """What the run is called: its folder or file, and of a session the log folder that it is in."""
+        """The run's name: its folder or file, and for a session also its log folder."""
         if self.path is None:
             return ", ".join(self.hosts) or "run"
         parts = self.path.rstrip("/").split("/")
@@ -178,7 +178,7 @@ class Run(Analyses):
 def open(run: RunLike) -> Run:  # noqa: A001
     """The run that a log folder (its newest session), a session folder, a file or an address such as `gs://bucket/logs` stands for.
 
-    Raises NotFoundError where there is none, InputError for what is no profile.
+    Raises NotFoundError if there is none, InputError if it is not a profile.
     """
     if isinstance(run, Run):
         return run
@@ -186,7 +186,7 @@ def open(run: RunLike) -> Run:  # noqa: A001
 
 
 def from_bytes(hosts: Mapping[str, bytes] | bytes) -> Run:
-    """A run in memory, of what each host's profiler gave, by host. Bytes alone are those of one host."""
+    """A run in memory, from the bytes of each host's profiler, by host. Plain bytes are one host."""
     named = {"host": hosts} if isinstance(hosts, (bytes, bytearray, memoryview)) else dict(hosts)
     if not named:
         raise UsageError("from_bytes: expected the XSpace of at least one host, found none")
@@ -223,14 +223,14 @@ def check(
     budget: DocumentLike = None,
     **more: Any,
 ) -> Report:
-    """Whether a run holds what was asked for: against a baseline, claims such as "step_time<=85ms", a budget: `Run.check`."""
+    """Whether a run passes checks: against a baseline, claims such as "step_time<=85ms", a budget: `Run.check`."""
     return open(run).check(baseline, claim=claim, budget=budget, **more)
 
 
 def kernel_times(xspace: bytes) -> Table:
-    """How long kernels took, in milliseconds, from what a profiler session gave: for tuning them.
+    """How long kernels took, in milliseconds, from a profiler session: for tuning them.
 
-    One row a kernel, the one that took longest first: kernels of GPUs and custom calls of TPUs; of a run without any, the ops of
-    its devices. Columns: name, count, total_ms, mean_ms, min_ms, max_ms; the last two are unknown of ops.
+    One row per kernel, the longest first: kernels of GPUs and custom calls of TPUs; for a run without any, the ops of
+    its devices. Columns: name, count, total_ms, mean_ms, min_ms, max_ms; the last two are unknown for ops.
     """
     return Table(_native.kernel_times(xspace))

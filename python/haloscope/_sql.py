@@ -1,4 +1,4 @@
-"""SQL over runs, asked of `haloscope-query`, a program of its own."""
+"""SQL over runs, answered by `haloscope-query`, a separate program."""
 
 from __future__ import annotations
 

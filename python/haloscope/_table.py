@@ -26,7 +26,7 @@ class Table:
 
     @property
     def title(self) -> str:
-        """What a person reads above it."""
+        """Its title."""
         return self._native.title
 
     @property
@@ -36,7 +36,7 @@ class Table:
 
     @property
     def schema(self) -> dict[str, dict[str, str]]:
-        """Of each column its type, unit, label, kind, and what it is and how it was computed (`doc`)."""
+        """The type, unit, label and kind of each column, and what it is and how it was computed (`doc`)."""
         return self._native.schema
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Profiles of the program that runs here: what JAX's profiler saw, as a run.
+"""Profiles of this program: what JAX's profiler recorded, as a run.
 
     with haloscope.capture.trace() as traced:
         step(batch).block_until_ready()
@@ -40,7 +40,7 @@ def _session(options: Any) -> Any:
 
 
 class Trace:
-    """A profile in memory. Between start and stop everything that runs is seen."""
+    """A profile in memory. Everything that runs between start and stop is recorded."""
 
     def __init__(self, profiler_options: Any = None) -> None:
         self._options = profiler_options
@@ -50,7 +50,7 @@ class Trace:
         self._lock = threading.Lock()
 
     def start(self) -> Trace:
-        """Starts, unless it did."""
+        """Starts, unless it has started."""
         with self._lock:
             if self._session is None and self._xspace is None:
                 self._session = _session(self._options)
@@ -66,14 +66,14 @@ class Trace:
 
     @property
     def xspace(self) -> bytes:
-        """What the profiler gave: a serialised XSpace."""
+        """The profiler's result: a serialised XSpace."""
         if self._xspace is None:
             raise NothingError("the trace has not been stopped", "leave the `with` block, or call stop()")
         return self._xspace
 
     @property
     def run(self) -> Run:
-        """What was seen, as a run in memory."""
+        """What was recorded, as a run in memory."""
         if self._run is None:
             self._run = from_bytes({socket.gethostname() or "host": self.xspace})
         return self._run
@@ -88,7 +88,7 @@ class Trace:
 
 
 def trace(profiler_options: Any = None) -> Trace:
-    """A profile of a `with` block, in memory: `.run` behind it. `profiler_options` are JAX's."""
+    """A profile of a `with` block, in memory: use `.run` after it. `profiler_options` are JAX's."""
     return Trace(profiler_options)
 
 
@@ -113,7 +113,7 @@ class Capture:
         self._path: str | None = None
 
     def step(self) -> None:
-        """Says that a step has ended. Costs next to nothing before and behind the steps that are captured."""
+        """Says that a step has ended. Costs almost nothing before and after the captured steps."""
         if self._path is not None:
             return
         self._seen += 1
@@ -130,7 +130,7 @@ class Capture:
             self._until = self._seen + self._steps
 
     def stop(self) -> str | None:
-        """Ends the capture and writes it: its folder, or `None` where nothing was captured yet. May be called again."""
+        """Ends the capture and writes it: returns its folder, or `None` if nothing was captured yet. May be called again."""
         if self._trace is None or self._path is not None:
             return self._path
         xspace = self._trace.stop().xspace
@@ -149,7 +149,7 @@ class Capture:
     def run(self) -> Run:
         """What was captured, as a run."""
         if self._path is None:
-            raise NothingError("nothing has been captured yet", f"{self._seen} steps were seen; call step() behind each")
+            raise NothingError("nothing has been captured yet", f"{self._seen} steps were seen; call step() after each")
         return open(self._path)
 
     def __enter__(self) -> Capture:
@@ -167,7 +167,7 @@ def capture(
     skip: int | Literal["steady"] = "steady",
     profiler_options: Any = None,
 ) -> Capture:
-    """Captures some steps of a loop into a log folder; call `step()` behind each step.
+    """Captures some steps of a loop into a log folder; call `step()` after each step.
 
     skip: how many steps go by first; "steady" waits until two in a row took the same within 10%, 50 at most
     """

@@ -1,4 +1,4 @@
-"""Performance as a test: `haloscope_check(run, baseline)` fails the test where the run does not hold.
+"""Performance as a test: `haloscope_check(run, baseline)` fails the test if a check does not hold.
 
     def test_step_time(haloscope_check):
         haloscope_check("logs/new", "logs/baseline")
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Check(Protocol):
-    """`haloscope.check`, which fails the test unless all holds."""
+    """`haloscope.check`, which fails the test unless all checks hold."""
 
     def __call__(
         self,
@@ -32,7 +32,7 @@ class Check(Protocol):
 
 @pytest.fixture
 def haloscope_check() -> Check:
-    """Fails the test where a run does not hold against a baseline, claims or a budget. What nobody can tell does not hold."""
+    """Fails the test if a run fails a check against a baseline, claims or a budget. A check that could not be decided also fails."""
 
     def held(run: Any, baseline: Any = None, **more: Any) -> Report:
         # Not before it is asked for: pytest loads this file in projects that have nothing to do with it.
@@ -40,7 +40,7 @@ def haloscope_check() -> Check:
 
         report = haloscope.check(run, baseline, **more)
         if report.passed is not True:
-            words = "does not hold" if report.passed is False else "cannot be told"
+            words = "does not hold" if report.passed is False else "could not be decided"
             pytest.fail(f"haloscope check {words}\n\n{report.to_text(width=100)}", pytrace=False)
         return report
 

@@ -214,7 +214,7 @@ def _bytes(item: Any) -> bytes:
                 if name.endswith((".xplane.pb", ".xplane.riegeli")):
                     with open(os.path.join(path, name), "rb") as file:
                         return file.read()
-    raise InputError("the profiler session gave no XSpace")
+    raise InputError("the profiler session returned no XSpace")
 
 
 def _write_hlo_of(spaces: Iterable[Any]) -> None:

@@ -44,5 +44,5 @@ def test_a_run_that_does_not_hold_fails_its_test(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(haloscope.__file__).parents[1])},
     )
     assert "1 passed" in done.stdout and "2 failed" in done.stdout, done.stdout + done.stderr
-    assert "haloscope check does not hold" in done.stdout and "haloscope check cannot be told" in done.stdout
+    assert "haloscope check does not hold" in done.stdout and "haloscope check could not be decided" in done.stdout
     assert "step_time" in done.stdout

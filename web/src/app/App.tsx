@@ -65,7 +65,7 @@ export function App() {
         { label: "Help and keys", key: "?", run: () => setHelp(true) },
         { label: "Colours: light", run: () => setTheme("light") },
         { label: "Colours: dark", run: () => setTheme("dark") },
-        { label: "Colours: as the system", run: () => setTheme("system") },
+        { label: "Colours: same as system", run: () => setTheme("system") },
         { label: "Scope: steady state only", run: () => go({ scope: { steady: true } }) },
         { label: "Scope: clear", run: () => go({ scope: NO_SCOPE }) },
       ]),
@@ -94,7 +94,7 @@ export function App() {
       </a>
       {embedded && (
         <a class="embed-out" href={formatRoute({ ...route.value, embed: false })} target="_blank" rel="noreferrer">
-          Open in a window of its own
+          Open in its own window
         </a>
       )}
       {!embedded && <Top runs={listed} canCapture={analyses.data?.capture === true} onHelp={() => setHelp(true)} />}

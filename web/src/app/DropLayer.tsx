@@ -76,7 +76,7 @@ export function DropLayer() {
           event.currentTarget.value = "";
         }}
       />
-      {over && <div class="drop-over">Drop a profile to open it: .xplane.pb, .gz, HLO. Each file is a run of its own.</div>}
+      {over && <div class="drop-over">Drop a profile to open it: .xplane.pb, .gz, HLO. Each file becomes a run.</div>}
       {said !== "" && (
         <div class="drop-said notice" role="status">
           <p>{said}</p>

@@ -19,7 +19,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     [
       ["steps, hosts, …", "open the list; type to narrow, ↑ ↓ and Enter to pick"],
       ["window", "1.5ms..20ms, in ps, ns, us, ms or s"],
-      ["Steady state", "without warm-up, cut and outlying steps"],
+      ["Steady state", "no warm-up, cut steps or outliers"],
       ["a row's details", "only this step, device, host or program"],
     ],
   ],
@@ -64,8 +64,8 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     [
       ["↑ ↓ PgUp PgDn Home End", "move"],
       ["Enter", "details of the row"],
-      ["header", "sort; again to turn round, again to undo"],
-      ["filter", "every word must occur; -word must not"],
+      ["header", "sort; again to reverse, again to undo"],
+      ["filter", "rows with every word; -word excludes"],
     ],
   ],
 ];

@@ -41,8 +41,8 @@ export function LazyPage({ entry }: { readonly entry: PageEntry }) {
   if (failed !== null)
     return (
       <Broken title={`The page “${entry.title}” did not load`} cause={failed}>
-        Its file did not come. If `haloscope serve` was stopped, start it again; if it was replaced by another version, this page is the old
-        one.
+        Its file could not be loaded. If `haloscope serve` was stopped, start it again; if it was replaced by another version, reload this
+        page.
       </Broken>
     );
   return <Loading what={`the page “${entry.title}”`} />;
@@ -59,8 +59,8 @@ class Boundary extends Component<{ readonly children: ComponentChildren }, { rea
   override render() {
     if (this.state.fault === null) return this.props.children;
     return (
-      <Broken title="This page met a fault of its own" cause={this.state.fault}>
-        The other pages still work. Please report the words below with what you did before.
+      <Broken title="This page has failed" cause={this.state.fault}>
+        The other pages still work. Please report the text below and what you did before.
       </Broken>
     );
   }

@@ -21,7 +21,7 @@ export function LinkButton() {
       type="button"
       class="quiet"
       onClick={() => void copy()}
-      data-tip={"Copies a link to exactly this: run, page, scope and what is selected."}
+      data-tip={"Copies a link to exactly this view: run, page, scope and selection."}
     >
       {said === "" ? "Link" : said}
     </button>

@@ -68,11 +68,11 @@ function MenuLink({ entry, near, first }: MenuLinkProps) {
       href={hrefOf({ page: info.id })}
       data-nav={info.id}
       aria-current={info.id === page.value ? "page" : undefined}
-      data-tip={empty ? `${info.question}\nThis run has nothing on it.` : info.question}
+      data-tip={empty ? `${info.question}\nThis run has no data for it.` : info.question}
     >
       {under !== undefined && <span class="visually-hidden">{`${under} `}</span>}
       {info.label}
-      {empty && <span class="visually-hidden"> (nothing in this run)</span>}
+      {empty && <span class="visually-hidden"> (no data in this run)</span>}
     </a>
   );
 }

@@ -43,7 +43,7 @@ export function ReadingBanner() {
   const done = WORDS[progress.state] ?? "read";
   return (
     <div class="notice calm reading-banner" role="status">
-      <p>{`${progress.hosts_done} of ${progress.hosts} hosts ${done}, ${formatBytes(progress.bytes_done, 3)} of ${formatBytes(progress.bytes, 3)}. Numbers are of the hosts read so far and change until all are in.`}</p>
+      <p>{`${progress.hosts_done} of ${progress.hosts} hosts ${done}, ${formatBytes(progress.bytes_done, 3)} of ${formatBytes(progress.bytes, 3)}. Numbers cover the hosts read so far and change until all are read.`}</p>
       <progress value={share} max={1} aria-label={`Hosts ${done}`} />
     </div>
   );

@@ -48,8 +48,8 @@ export function RunPicker({ runs }: { readonly runs: Runs | null }) {
 function Replaced({ id }: { readonly id: string }) {
   if (!replaced.value.has(id)) return null;
   return (
-    <button type="button" class="quiet" data-tip="What is shown is of the files as they were" onClick={() => location.reload()}>
-      The files of this run were replaced: load it again
+    <button type="button" class="quiet" data-tip="This page still shows the old files" onClick={() => location.reload()}>
+      The files of this run were replaced: reload it
     </button>
   );
 }

@@ -21,17 +21,17 @@ function filesOf(run: string, hosts: readonly string[]): readonly (readonly [str
   const url = (what: string, extra: readonly (readonly [string, string])[]): string =>
     placed(apiUrl("share", [["run", run], ["what", what], ...extra, ["token", token]]));
   const inScope = scopeParams(scope.value);
-  const part = isScoped(scope.value) ? "the scope" : "the whole run: narrow the scope for less";
+  const part = isScoped(scope.value) ? "the scope" : "the whole run; narrow the scope to save less";
   const each = (what: string, tip: string, extra: readonly (readonly [string, string])[]): File[] =>
     hosts.slice(0, MOST_HOSTS).map((host) => ({ label: host, href: url(what, [["host", host], ...extra]), tip }));
   return [
     ["Report", [{ label: "One HTML file", href: url("report", inScope), tip: "Shows the run without a server or a network" }]],
     ["Profile", each("slice", `A profile of ${part}`, inScope)],
     [
-      "Under other names",
+      "With replaced names",
       [
         ...each("redacted", "The run with names of functions, files and hosts replaced", []),
-        { label: "What was replaced", href: url("names", []), tip: "The list of names: keep it to yourself" },
+        { label: "What was replaced", href: url("names", []), tip: "The list of replaced names: keep it private" },
       ],
     ],
   ];
@@ -47,7 +47,7 @@ export function SaveButton({ where = "top" }: { readonly where?: "top" | "menu" 
       label="Save the run"
       class={`quiet save-button in-${where}`}
       button="Save"
-      title="Saves the run as a report or as a profile to hand on"
+      title="Saves the run as a report or as a profile to share"
     >
       {(close) => (
         <div class="menu save-menu">

@@ -158,7 +158,7 @@ function WindowField() {
       {asked !== "" && <ClearPart label="Clear the window" onClear={() => go({ scope: { window: "" } })} />}
       {wrong && (
         <span id="window-wrong" class="scope-wrong" role="alert">
-          a start and a later end, such as 1.5ms..20ms
+          expected a start and a later end, such as 1.5ms..20ms
         </span>
       )}
     </span>
@@ -180,7 +180,7 @@ export function ScopeBar() {
         type="button"
         class={now.steady ? "scope-steady set" : "scope-steady"}
         aria-pressed={now.steady}
-        data-tip={"Only the steady state: without warm-up, cut and outlying steps.\nEach page then says what was left out."}
+        data-tip={"Only the steady state: no warm-up, cut steps or outliers.\nEach page says what was left out."}
         onClick={() => go({ scope: { steady: !now.steady } })}
       >
         Steady state

@@ -11,7 +11,7 @@ export function ThemeButton() {
       type="button"
       class="quiet"
       onClick={() => setTheme(NEXT[now])}
-      data-tip="Colours: as the system, light, dark"
+      data-tip="Colours: same as system, light, dark"
       aria-label={`Colours: ${NAMES[now]}. Change to ${NAMES[NEXT[now]]}`}
     >
       {NAMES[now]}

@@ -18,9 +18,9 @@ const UNIT_WORDS: Readonly<Record<string, string>> = {
   B: "bytes; 1 KiB is 1024 B",
   "1": "a plain number; a share is 0 to 1 in exports",
   FLOP: "floating-point operations",
-  "FLOP/s": "floating-point operations a second; 1 TFLOP/s is 10^12 of them",
-  "B/s": "bytes a second; 1 GB/s is 10^9 of them",
-  "FLOP/B": "floating-point operations for each byte moved",
+  "FLOP/s": "floating-point operations per second; 1 TFLOP/s is 10^12 of them",
+  "B/s": "bytes per second; 1 GB/s is 10^9 of them",
+  "FLOP/B": "floating-point operations per byte moved",
 };
 
 /** A definition with its unit and the name that scripts use, a line each. */

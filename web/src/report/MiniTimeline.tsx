@@ -63,7 +63,7 @@ export function MiniTimeline({ data }: { readonly data: MiniTimelineData }) {
           </div>
         ))}
         <p class="mini-said" aria-live="polite">
-          {hover === "" ? "Grey boxes stand for several events of one pixel. Point at a box for its name and time." : hover}
+          {hover === "" ? "Grey boxes are several events in one pixel. Point at a box for its name and time." : hover}
         </p>
       </div>
       {data.devices_left_out > 0 && <p class="sub">{`${data.devices_left_out} more devices are not drawn.`}</p>}

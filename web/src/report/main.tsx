@@ -16,7 +16,7 @@ if (root !== null) {
   root.textContent = "";
   render(
     data === null ? (
-      <p class="empty">This file holds no report. `haloscope report RUN -o report.html` writes one.</p>
+      <p class="empty">This file has no report. `haloscope report RUN -o report.html` writes one.</p>
     ) : (
       <ReportPage data={data} />
     ),

@@ -56,7 +56,7 @@ interface OtherRunProps {
 function OtherRun({ word, label, none }: OtherRunProps) {
   const value = view.value[word] ?? "";
   return (
-    <label class="field" data-tip="The run that this one is held against">
+    <label class="field" data-tip="The run to compare this one with">
       <span>{label}</span>
       <select value={value} onChange={(event) => go({ view: { [word]: event.currentTarget.value } })}>
         <option value="">{none}</option>

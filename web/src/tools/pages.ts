@@ -61,11 +61,16 @@ const TIMELINE = beside("timeline", "Timeline", "start", "When did it happen?");
 const TIMELINE_PAGE: PageLoader = async () => (await import("./timeline/TimelinePage")).TimelinePage;
 const RUNS = beside("runs", "Runs", "file", "Which runs are there, and how are they doing?");
 const RUNS_PAGE: PageLoader = async () => (await import("./runs/RunsPage")).RunsPage;
-const FLEET = beside("fleet", "Fleet", "change", "Which runs are slow, which are full, and what is the first cause of each?");
+const FLEET = beside(
+  "fleet",
+  "Fleet",
+  "change",
+  "Which runs are slow, which are nearly out of memory, and what is the first cause of each?",
+);
 const FLEET_PAGE: PageLoader = async () => (await import("./fleet/FleetPage")).FleetPage;
-const LEDGER = beside("ledger", "Ledger", "change", "How did the runs change over time, and should the last change stay?");
+const LEDGER = beside("ledger", "Ledger", "change", "How did the runs change over time, and should the last change be kept?");
 const LEDGER_PAGE: PageLoader = async () => (await import("./ledger/LedgerPage")).LedgerPage;
-const QUERY = beside("query", "Query", "file", "What does SQL say of its events?");
+const QUERY = beside("query", "Query", "file", "What does SQL say about its events?");
 const QUERY_PAGE: PageLoader = async () => (await import("./query/QueryPage")).QueryPage;
 
 /** Pages that are not about one run's numbers, or that ask for their part of a run themselves: the scope has no part in them. */

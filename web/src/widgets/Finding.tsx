@@ -14,8 +14,8 @@ import { copyText } from "./text/copy";
 
 const NO_ANALYSES: readonly AnalysisInfo[] = [];
 export const STATUS_WORDS: Readonly<Record<string, string>> = {
-  measured: "Read from the profile as it is",
-  derived: "Computed from measured numbers alone",
+  measured: "Read directly from the profile",
+  derived: "Computed only from measured numbers",
   estimated: "From a model of the device or of the program",
 };
 
@@ -78,7 +78,7 @@ export function FindingParts({ finding, report }: { readonly finding: Finding; r
 export function Gain({ speedup }: { readonly speedup: number | null | undefined }) {
   const saved = savedShare(speedup);
   if (saved === null || speedup === null || speedup === undefined) return null;
-  const words = `${formatShare(saved)} of the time would go at most`;
+  const words = `${formatShare(saved)} of the time could be saved at most`;
   return (
     <span class="gain" data-tip={words}>
       <span class="gain-track" aria-hidden="true">
@@ -136,7 +136,7 @@ export function CopyFinding({ finding }: { readonly finding: Finding }) {
       type="button"
       class="quiet copy"
       onClick={() => void copy()}
-      data-tip="Copies the claim, what it rests on, what to do and what would refute it, as text"
+      data-tip="Copies the claim, its evidence, what to do and what would prove it wrong, as text"
     >
       <span aria-live="polite">{said === "" ? "Copy" : said}</span>
       <span class="visually-hidden">{` this finding: ${finding.claim}`}</span>

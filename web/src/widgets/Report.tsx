@@ -47,14 +47,14 @@ export function Verdict({ report }: { readonly report: Report }) {
     return (
       <p class="verdict" role="status">
         <Mark holds={null} />
-        Nobody can tell: the runs are not comparable
+        Could not be decided: the runs are not comparable
       </p>
     );
   if (report.passed === null || report.passed === undefined) return null;
   return (
     <p class={report.passed ? "verdict good" : "verdict bad"} role="status">
       <Mark holds={report.passed} />
-      {report.passed ? "What was asked for holds" : "What was asked for does not hold"}
+      {report.passed ? "All checks hold" : "Some checks do not hold"}
     </p>
   );
 }
@@ -137,7 +137,7 @@ export function QualityList({ quality }: { readonly quality: readonly Quality[] 
   return (
     <Panel
       title="Data quality"
-      note={quality.length === 0 ? "nothing missing that was looked for" : quality.length === 1 ? "1 note" : `${quality.length} notes`}
+      note={quality.length === 0 ? "nothing is missing" : quality.length === 1 ? "1 note" : `${quality.length} notes`}
     >
       {quality.length === 0 ? (
         <p class="empty">No gaps, drops or guesses were found in this profile.</p>

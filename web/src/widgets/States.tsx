@@ -31,7 +31,7 @@ function Nothing({ error }: { readonly error: ApiError }) {
       )}
       <p class="sub">
         <a href={hrefOf({ page: "inspect" })} data-nav="inspect">
-          What the profile holds
+          What is in the profile
         </a>
       </p>
       {scoped ? (
@@ -108,7 +108,7 @@ export function Loading({ what }: { readonly what: string }) {
         <p class="sub">
           {run === null
             ? `${seconds} s`
-            : `${seconds} s, in ${formatBytes(run.size_bytes, 3)} of ${run.hosts.length === 1 ? "one host" : `${run.hosts.length} hosts`}: ${run.path}. The first question to a run reads its files; the next ones are quick.`}
+            : `${seconds} s, in ${formatBytes(run.size_bytes, 3)} of ${run.hosts.length === 1 ? "one host" : `${run.hosts.length} hosts`}: ${run.path}. The first question about a run reads its files; the next ones are fast.`}
         </p>
       )}
     </div>
@@ -138,7 +138,7 @@ function Cures() {
       )}
       {cures.length > 0 && (
         <>
-          <p class="sub">What this profile lacks, and how to capture it:</p>
+          <p class="sub">What is missing in this profile, and how to capture it:</p>
           <ul class="cures">
             {cures.map((note) => (
               <li>

@@ -105,7 +105,7 @@ export function speedupText(speedup: number): string {
 }
 
 export const PARTS = ["evidence", "ceiling", "lever", "falsifier"] as const;
-export const PART_NAMES = { evidence: "Evidence", ceiling: "At most to gain", lever: "What to do", falsifier: "Wrong if" } as const;
+export const PART_NAMES = { evidence: "Evidence", ceiling: "Gain at most", lever: "What to do", falsifier: "Wrong if" } as const;
 
 /** The whole finding as plain lines, for a message or an issue. */
 export function findingText(finding: Finding): string {

@@ -172,7 +172,7 @@ export async function rasterised(svg: string): Promise<Blob> {
   canvas.width = image.naturalWidth * 2;
   canvas.height = image.naturalHeight * 2;
   const context = canvas.getContext("2d");
-  if (context === null) throw new Error("The browser gives no canvas to draw on");
+  if (context === null) throw new Error("The browser does not provide a canvas to draw on");
   context.scale(2, 2);
   context.drawImage(image, 0, 0);
   const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));

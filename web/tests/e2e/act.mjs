@@ -73,7 +73,7 @@ export const demoSteps = {
     assert.equal(await card(page, "step_time_mean_ps").innerText(), before);
   },
   "an op of the overview leads to its row": async (page) => {
-    const op = page.locator(".panel", { hasText: "Ops that take most time" }).locator(".hbar-name").nth(1);
+    const op = page.locator(".panel", { hasText: "Ops that take the most time" }).locator(".hbar-name").nth(1);
     const name = (await op.evaluate((one) => one.firstChild.textContent)).trim();
     await op.click();
     await moved(page, "page", /^ops$/);

@@ -70,7 +70,7 @@ export async function audit(browser, origin, run, isWhole) {
   await visit(page, origin, { run });
   await page.getByRole("button", { name: "Capture a profile" }).click();
   const dialog = page.getByRole("dialog", { name: "Capture a profile" });
-  await dialog.getByText("The session lands below").waitFor();
+  await dialog.getByText("The session is saved below").waitFor();
   await dialog.getByText("Tracers and options").click();
   await look("the capture dialog");
   await dialog.getByLabel("Servers").fill("nowhere");

@@ -81,7 +81,7 @@ async function openDialog(page) {
   await page.getByRole("button", { name: /^(Capture a profile|A capture is under way|A capture failed)/ }).click();
   const dialog = page.getByRole("dialog", { name: "Capture a profile" });
   await dialog.waitFor();
-  await dialog.getByText("The session lands below").waitFor();
+  await dialog.getByText("The session is saved below").waitFor();
   return dialog;
 }
 

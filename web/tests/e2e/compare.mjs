@@ -52,7 +52,7 @@ export const compareSteps = {
     assert.equal(await box.locator(".tone").first().textContent(), `${sign}${values.verdict.value}`);
     assert.ok(sign.length > 0);
     const words = await box.innerText();
-    if (values.step_delta_low_ps?.value !== null) assert.match(words, /With 95% confidence the difference lies between/);
+    if (values.step_delta_low_ps?.value !== null) assert.match(words, /With 95% confidence, the difference is between/);
     if (values.noise_floor_ps?.value !== null) assert.match(words, /Noise floor: with \d+ steps/);
     const first = await page.locator("main .loaded > *").first();
     assert.ok((await first.getAttribute("class")).includes("compare-verdict"));
@@ -164,7 +164,7 @@ export const compareSteps = {
   },
   "the timelines stand one above the other, and the programs' difference is a click away": async (page, origin, { a, b }) => {
     await visit(page, origin, { run: a, page: "compare", other: b });
-    await page.getByRole("link", { name: "Programs: what differs" }).click();
+    await page.getByRole("link", { name: "Programs: differences" }).click();
     await waitForParam(page, "tab", /^diff$/);
     assert.equal(await param(page, "other"), b);
     await page.goBack();
@@ -216,7 +216,7 @@ export const compareSteps = {
     const gate = async (query) => (await report(origin, "check", { run: b, ...query })).gate.replaceAll("_", " ");
     assert.ok((await outcome.textContent()).endsWith(await gate({ baseline: a })));
     const budget = '[step_time]\nmax = "1ns"';
-    await page.getByText("Budgets, a benchmark's times, and finer terms", { exact: true }).click();
+    await page.getByText("Budgets, a benchmark's times, and more options", { exact: true }).click();
     await page.getByRole("textbox", { name: "Budgets, as TOML" }).fill(budget);
     await page.getByRole("button", { name: "Check", exact: true }).first().click();
     await waitForParam(page, "budget", /step_time/);

@@ -433,7 +433,7 @@ export const habitSteps = {
     await counts(page.locator("header.top, .nav"), 0);
     await page.locator(".findings a[data-nav], .card a").first().waitFor({ state: "attached" });
     assert.equal(await overflow(page), 0);
-    const out = await page.getByRole("link", { name: "Open in a window of its own" }).getAttribute("href");
+    const out = await page.getByRole("link", { name: "Open in its own window" }).getAttribute("href");
     assert.ok(out.includes("page=steps") && !out.includes("embed"), out);
   },
   "a report, a part of the run and a run without names are saved": async (page, origin, id) => {
@@ -450,9 +450,9 @@ export const habitSteps = {
     assert.ok(report.name.endsWith("-report.html") && report.bytes.includes('<script id="data"'), report.name);
     const part = await save("Profile", hosts[0]);
     assert.ok(part.name.endsWith("-slice.xplane.pb"), part.name);
-    const redacted = await save("Under other names", hosts[0]);
+    const redacted = await save("With replaced names", hosts[0]);
     assert.ok(!redacted.bytes.includes("train_step"), "the program's name is in it");
-    const names = await save("Under other names", "What was replaced");
+    const names = await save("With replaced names", "What was replaced");
     assert.ok(names.bytes.includes("train_step"));
     // What is saved is a run: dropped on the page it opens.
     const data = await page.evaluateHandle((bytes) => {
@@ -541,7 +541,7 @@ const TASKS = {
     const panel = page.locator(".step-why");
     await panel.locator("tbody tr:not(.spacer)").first().waitFor();
     const said = await panel.locator(".step-why-said").innerText();
-    assert.ok(said.includes(`Step ${number} took`) && said.includes(`step ${other}, the steady step`), said);
+    assert.ok(said.includes(`Step ${number} took`) && said.includes(`step ${other}, the median steady step`), said);
     assert.ok(said.includes(`${((100 * (ps - otherPs)) / otherPs).toFixed(1)}%) longer`), said);
     // What grew most is what the two answers say of it.
     const [first, ...cells] = await panel.locator("tbody tr:not(.spacer)").first().locator("td").allInnerTexts();

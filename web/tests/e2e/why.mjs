@@ -214,7 +214,7 @@ export const whySteps = {
     for (const [title, id, name, value] of [
       ["By phase", "phases", "phase", "self_ps"],
       ["By kind of work", "categories", "category", "self_ps"],
-      ["What lies beyond the roofline", "groups", "group", "shortfall_ps"],
+      ["Most time beyond the roofline", "groups", "group", "shortfall_ps"],
     ]) {
       const table = tableOf(body, id);
       const first = panel(page, title).locator(".hbars > li").first();
@@ -233,7 +233,7 @@ export const whySteps = {
     says(await rates.first().locator(".hbar-text").innerText(), values.demand_rate.value, "demand");
     const stages = tables.find((one) => one.id === "stages");
     assert.equal(
-      await panel(page, "Stages, by work a step").locator(".hbar-name").first().innerText(),
+      await panel(page, "Stages, by work per step").locator(".hbar-name").first().innerText(),
       stages.rows[0][column(stages, "stage")],
     );
   },

@@ -48,7 +48,7 @@ export function CaptureLayer() {
     return (
       <div class="notice error capture-failed" role="alert">
         <p class="notice-title">The dialog did not load</p>
-        <p>Its file did not come. If haloscope serve was stopped, start it again, then reload this page.</p>
+        <p>Its file could not be loaded. If haloscope serve was stopped, start it again, then reload this page.</p>
       </div>
     );
   }

@@ -94,7 +94,7 @@ export function CaptureDialog() {
           From a running program that has called <code>jax.profiler.start_server(9999)</code>, or its framework's like.
           {offer?.folder != null && (
             <>
-              {" The session lands below "}
+              {" The session is saved below "}
               <code>{offer.folder}</code>.
             </>
           )}
@@ -123,11 +123,11 @@ export function CaptureDialog() {
               </Choice>
               <Choice name="python" label="Python tracer" {...field}>
                 <option value="0">0: off</option>
-                <option value="1">1: on, costly</option>
+                <option value="1">1: on, expensive</option>
               </Choice>
             </div>
             <Choice name="tpu" label="TPU trace mode" {...field}>
-              <option value="">the program's own</option>
+              <option value="">the program's default</option>
               {TPU_MODES.map((mode) => (
                 <option key={mode} value={mode}>
                   {mode}
@@ -163,7 +163,7 @@ export function CaptureDialog() {
           <button type="button" onClick={() => dialog.current?.close()}>
             Close
           </button>
-          {isRunning && <span class="sub">Closed or not, it goes on.</span>}
+          {isRunning && <span class="sub">It goes on if you close this dialog.</span>}
         </div>
       </form>
     </dialog>
@@ -175,7 +175,7 @@ function isChanged(form: Form): boolean {
 }
 
 function hintOf(offer: Captures | null): string {
-  const list = "host:port, several with commas: they make one session";
+  const list = "host:port; several, separated by commas, make one session";
   return offer === null || offer.any_server || !offer.available ? list : `${list}. This server may ask ${offer.servers.join(", ")}`;
 }
 
@@ -242,7 +242,7 @@ function More({ form, set, wrong }: Pick<FieldProps, "form" | "set" | "wrong">) 
         aria-describedby="capture-more-hint"
         onInput={(event) => set({ more: event.currentTarget.value })}
       />
-      <Hint id="capture-more-hint" hint="name=value, one a line, as in ProfileOptions.advanced_configuration" wrong={wrong.more} />
+      <Hint id="capture-more-hint" hint="name=value, one per line, as in ProfileOptions.advanced_configuration" wrong={wrong.more} />
     </div>
   );
 }
@@ -274,7 +274,7 @@ function Done({ one }: { readonly one: Capture }) {
       <p class="notice-title">{sentence(one)}</p>
       {one.run === null && (
         <p>
-          It lies in <code>{one.path}</code>, which is not in the list of runs.
+          It is in <code>{one.path}</code>, which is not in the list of runs.
         </p>
       )}
       {one.remarks.map((remark) => (

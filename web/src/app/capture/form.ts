@@ -60,8 +60,8 @@ export function wrongIn(form: Form): Wrong {
   if (servers.length === 0) wrong["servers"] = "Name at least one server, as host:port.";
   else if (bad !== undefined) wrong["servers"] = `Expected host:port, such as localhost:9999; found ${bad}`;
   const duration = parseMillis(form.duration);
-  if (duration === null || duration === 0) wrong["duration"] = "Expected a length of time such as 500ms or 2s.";
-  if (parseMillis(form.delay) === null) wrong["delay"] = "Expected a length of time such as 0s or 30s.";
+  if (duration === null || duration === 0) wrong["duration"] = "Expected a duration such as 500ms or 2s.";
+  if (parseMillis(form.delay) === null) wrong["delay"] = "Expected a duration such as 0s or 30s.";
   if (!/^\d{1,2}$/.test(form.retries.trim())) wrong["retries"] = "Expected a small whole number.";
   const pair = lines(form.more).find((line) => !/^[^=\s]+\s*=/.test(line));
   if (pair !== undefined) wrong["more"] = `Expected name=value; found ${pair}`;

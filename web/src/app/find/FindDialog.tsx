@@ -153,7 +153,7 @@ export default function FindDialog({ pages, onClose }: FindProps) {
             ? "looking…"
             : "No match."
           : waits
-            ? "ops, steps and tracks are being looked for…"
+            ? "searching ops, steps and tracks…"
             : "Enter goes there, Esc closes"}
       </p>
     </dialog>

@@ -46,7 +46,7 @@ export function CheckPage({ info }: PageProps) {
       </PageHead>
       {documents.length + finer.length > 0 && (
         <details class="more-params" open={!asked}>
-          <summary>Budgets, a benchmark's times, and finer terms</summary>
+          <summary>Budgets, a benchmark's times, and more options</summary>
           <div class="page-controls">
             <Params info={{ ...info, others: null, params: finer }} />
           </div>
@@ -59,7 +59,7 @@ export function CheckPage({ info }: PageProps) {
       )}
       {!asked && (
         <ChooseRun
-          what="Choose a baseline to hold this run against, or give budgets above"
+          what="Choose a baseline to compare this run with, or give budgets above"
           onChoose={(id) => go({ view: { baseline: id } })}
         />
       )}

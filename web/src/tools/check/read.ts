@@ -14,21 +14,21 @@ export function outcomeOf(report: Report): Outcome {
 }
 
 export const OUTCOMES: Readonly<Record<Outcome, { readonly tone: ToneName; readonly words: string; readonly exit: string }>> = {
-  passed: { tone: "good", words: "Everything that was asked holds.", exit: "exit code 0" },
-  failed: { tone: "bad", words: "Something that was asked does not hold, or cannot be shown to hold.", exit: "exit code 1" },
+  passed: { tone: "good", words: "All checks hold.", exit: "exit code 0" },
+  failed: { tone: "bad", words: "A check does not hold, or could not be decided.", exit: "exit code 1" },
   "not comparable": {
     tone: "warn",
-    words: "Nobody can tell: the run and its baseline differ in what a step's time depends on.",
+    words: "Not comparable: the run and its baseline differ in something that the step time depends on.",
     exit: "exit code 5",
   },
-  "nothing asked": { tone: "none", words: "Nothing was asked: choose a baseline, or give budgets.", exit: "exit code 0" },
+  "nothing asked": { tone: "none", words: "No checks yet: choose a baseline, or give budgets.", exit: "exit code 0" },
 };
 
 /** Why a gate is shut, by the report's own verdict. */
 const WHY: Readonly<Record<string, string>> = {
   regressed: "The run is worse than its baseline.",
-  failed: "Something that was asked does not hold.",
-  unknown: "Nobody can tell whether all that was asked holds, and what is unknown does not pass.",
+  failed: "A check does not hold.",
+  unknown: "Some checks could not be decided, and unknown does not pass.",
 };
 
 /** The outcome in a sentence. */

@@ -66,7 +66,7 @@ function Communication({ report }: { readonly report: Report }) {
             table={table("kinds")}
             spec={split(["kind"], table("kinds"))}
             title="By kind of collective"
-            note="a step; the number is what is exposed"
+            note="per step; the number is the exposed time"
             what="kinds"
             picture="comm-kinds"
           />
@@ -77,7 +77,7 @@ function Communication({ report }: { readonly report: Report }) {
           <BarPanel
             table={table("ops")}
             spec={{ ...split(["op"], table("ops")), most: MOST_OPS }}
-            title="Collectives, by what is exposed"
+            title="Collectives, by exposed time"
             note="a step"
             what="ops"
             picture="comm-ops"

@@ -22,7 +22,7 @@ export function AxesPanel({ table }: { readonly table: Table | null }) {
         most: MOST,
       }}
       title="Bandwidth along each axis"
-      note="on the bus, waiting included; of the links' peak where that is known"
+      note="on the bus, including waiting; as a share of the links' peak, if known"
       what="axes"
       picture="comm-axes"
     />
@@ -40,7 +40,7 @@ export function SizesPanel({ table }: { readonly table: Table | null }) {
         text: (row) => said(table, row, "count", "exposed_ps"),
       }}
       title="Messages by size"
-      note="how many, and the time that they are exposed"
+      note="how many, and their exposed time"
       what="sizes"
       picture="comm-sizes"
     />
@@ -64,7 +64,7 @@ export function SkewPanel({ table }: { readonly table: Table | null }) {
         most: MOST,
       }}
       title="Who makes others wait at collectives"
-      note="waiting of the others until it comes; a click makes that device the scope"
+      note="how long the others wait for it; a click makes that device the scope"
       what="devices"
       picture="comm-skew"
       onPick={(devices) => go({ scope: { devices } })}

@@ -55,7 +55,9 @@ export function ChooseRun({ what, onChoose }: { readonly what: string; readonly 
   const programs = usePrograms([id, ...asked.map((run) => run.id)]);
   const of = (run: RunInfo): Likeness => likeness(programs.get(id), programs.get(run.id));
   if (near.length === 0)
-    return <Empty>This server knows one run alone. Record another into the same folder, or start it with the folder of both.</Empty>;
+    return (
+      <Empty>This server has only one run. Record another into the same folder, or start the server with a folder that has both.</Empty>
+    );
   const shown = byLikeness(near, of).slice(0, MOST);
   return (
     <div class="notice calm">
@@ -71,7 +73,7 @@ export function ChooseRun({ what, onChoose }: { readonly what: string; readonly 
           </li>
         ))}
       </ul>
-      {near.length > shown.length && <p class="sub">{`${near.length - shown.length} more stand in the list above.`}</p>}
+      {near.length > shown.length && <p class="sub">{`${near.length - shown.length} more are in the list above.`}</p>}
     </div>
   );
 }

@@ -54,7 +54,7 @@ export function ComparePage({ info }: PageProps) {
       <PageHead info={info}>{chosen.length > 0 && <Params info={{ ...info, others: null }} leave={OWN} />}</PageHead>
       <RunsBar many={info.takes_many === true} />
       {chosen.length === 0 ? (
-        <ChooseRun what="Choose the run to hold against the baseline" onChoose={chooseExperiment} />
+        <ChooseRun what="Choose the run to compare with the baseline" onChoose={chooseExperiment} />
       ) : (
         <Compared info={info} chosen={chosen} />
       )}

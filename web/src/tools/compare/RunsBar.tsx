@@ -31,7 +31,7 @@ export function RunsBar({ many }: { readonly many: boolean }) {
         <button
           type="button"
           class="quiet"
-          data-tip="The baseline becomes the experiment, and the other way round"
+          data-tip="Swap baseline and experiment"
           onClick={() => go(withBaseline(only, chosen, baseline))}
         >
           Swap
@@ -55,7 +55,7 @@ export function RunsBar({ many }: { readonly many: boolean }) {
         ))}
         {free.length > 0 && (many || chosen.length === 0) && (
           <select
-            aria-label={chosen.length === 0 ? "Choose the experiment" : "One more experiment"}
+            aria-label={chosen.length === 0 ? "Choose the experiment" : "Add an experiment"}
             value=""
             onChange={(event) => {
               const id = event.currentTarget.value;

@@ -175,9 +175,9 @@ function Strips({ dots, report, onPick }: StripsProps) {
           { name: NAMES.baseline, colour: COLOUR.baseline },
           { name: NAMES.experiment, colour: COLOUR.experiment },
           ...(odd.length === 0 ? [] : [{ name: `hollow: ${odd.join(", ")}`, colour: "var(--odd)" }]),
-          ...(range === null ? [] : [{ name: "where the experiment's mean lies, 95%", colour: "var(--share)" }]),
+          ...(range === null ? [] : [{ name: "95% interval of the experiment's mean", colour: "var(--share)" }]),
         ]}
-        note="steps from top to bottom in their order; dashed: the baseline's mean"
+        note="steps in order from top to bottom; dashed: the baseline's mean"
       />
       {shown !== undefined && (
         <Tip

@@ -48,7 +48,7 @@ export function TreesPanel({ runs, names }: TreesPanelProps) {
           selected={by}
           onSelect={(id) => go({ view: { tree: id === FIRST_BY ? "" : id, node: "" } }, "replace")}
         />
-        <span class="sub">Times are of the whole capture of each run: where the steps differ in number, compare shares.</span>
+        <span class="sub">Times cover the whole capture of each run: if the number of steps differs, compare shares.</span>
       </div>
       <Loaded from={baseline} what="the op profile of the baseline">
         {(first) => (

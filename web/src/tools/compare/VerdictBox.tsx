@@ -41,7 +41,7 @@ export function VerdictBox({ report, baseline, experiment }: VerdictBoxProps) {
       <Differing report={report} />
       {step !== null && (
         <details class="provenance">
-          <summary>What the verdict rests on, and what would refute it</summary>
+          <summary>The evidence for the verdict, and what would prove it wrong</summary>
           <FindingParts finding={step} report={report} />
         </details>
       )}
@@ -56,7 +56,7 @@ function Differing({ report }: { readonly report: Report }) {
   if ((facts === null || facts.rows.length === 0) && !isNotComparable(report)) return null;
   return (
     <div class="compare-differing">
-      {anyway && <p>Compared anyway. These runs differ in what a step's time depends on:</p>}
+      {anyway && <p>Compared anyway. These runs differ in something that the step time depends on:</p>}
       {facts !== null && facts.rows.length > 0 && (
         <table class="data plain facts">
           <thead>

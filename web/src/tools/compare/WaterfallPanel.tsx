@@ -109,7 +109,7 @@ function FallParts({ fall, report }: { readonly fall: Fall; readonly report: Rep
         <p class="sub">
           {"No op's time. "}
           <button type="button" class="link way" onClick={() => go({ view: { tab: "names", mark: "" } })}>
-            All that a step's time goes to
+            All uses of a step's time
           </button>
         </p>
       )}

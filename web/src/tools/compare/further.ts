@@ -11,7 +11,7 @@ export function furtherOf(baseline: string, experiment: string, analyses: readon
   ];
   return [
     { label: "Timelines, one above the other", to: { page: "timeline", view: { with: experiment } } },
-    ...(has("hlo-diff") ? [{ label: "Programs: what differs", to: { page: "hlo", view: { tab: "diff", other: experiment } } }] : []),
+    ...(has("hlo-diff") ? [{ label: "Programs: differences", to: { page: "hlo", view: { tab: "diff", other: experiment } } }] : []),
     ...(has("diagnose") ? both("diagnose", "Diagnosis") : []),
     ...(has("memory-peak") ? both("memory", "Memory") : []),
   ];

@@ -51,13 +51,13 @@ describe("a run's program", () => {
     ];
     expect([likeness(a, a), likeness(a, b), likeness(a, c), likeness(a, null), likeness(undefined, a)]).toEqual([
       "same program",
-      "same name, compiled anew",
+      "same name, compiled again",
       "another program",
       "",
       "",
     ]);
     expect([likeness(a, "unreadable"), likeness("unreadable", a)]).toEqual(["cannot be read", ""]);
     // Without a fingerprint the name is all there is.
-    expect(likeness(c, c)).toBe("same name, compiled anew");
+    expect(likeness(c, c)).toBe("same name, compiled again");
   });
 });

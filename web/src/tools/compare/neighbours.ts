@@ -21,7 +21,7 @@ export function mainProgram(report: Report): Program | null {
 }
 
 /** How two runs' programs stand to each other; empty where one of them is not known. */
-export type Likeness = "same program" | "same name, compiled anew" | "another program" | "cannot be read" | "";
+export type Likeness = "same program" | "same name, compiled again" | "another program" | "cannot be read" | "";
 
 /** What is known of a run's program: itself, null where the run has none, `unreadable` where the run cannot be read. */
 export type Known = Program | null | "unreadable";
@@ -31,10 +31,10 @@ export function likeness(a: Known | undefined, b: Known | undefined): Likeness {
   if (a === "unreadable") return "";
   if (a === null || a === undefined || b === null || b === undefined) return "";
   if (a.fingerprint !== "" && a.fingerprint === b.fingerprint) return "same program";
-  return a.module === b.module ? "same name, compiled anew" : "another program";
+  return a.module === b.module ? "same name, compiled again" : "another program";
 }
 
-const ORDER: readonly Likeness[] = ["same program", "same name, compiled anew", "", "another program", "cannot be read"];
+const ORDER: readonly Likeness[] = ["same program", "same name, compiled again", "", "another program", "cannot be read"];
 
 /** The folder that a run lies in. */
 function folderOf(run: RunInfo): string {

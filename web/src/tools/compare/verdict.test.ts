@@ -22,8 +22,8 @@ describe("verdictOf", () => {
     expect(verdict.headline).toBe("The experiment is slower: a step takes 3.360 ms (+8.2%) more.");
     expect(verdict.tone).toBe("bad");
     expect(verdict.said).toEqual([
-      "With 95% confidence the difference lies between +3.100 ms and +3.600 ms.",
-      "Noise floor: with 12 steps of the baseline and 8 of the experiment, a difference below 210.0 µs (0.5% of the step) could not be told from noise.",
+      "With 95% confidence, the difference is between +3.100 ms and +3.600 ms.",
+      "Noise floor: with 12 steps of the baseline and 8 of the experiment, a difference below 210.0 µs (0.5% of the step) cannot be distinguished from noise.",
     ]);
   });
   it("says less where the step takes less", () => {
@@ -42,8 +42,8 @@ describe("verdictOf", () => {
         usual_delta_high_ps: 3e9,
       }),
     );
-    expect(verdict.headline).toBe("The experiment is slower, though its mean is not.");
-    expect(verdict.said[0]).toBe("What shows it: the usual steps.");
+    expect(verdict.headline).toBe("The experiment is slower, although its mean is not.");
+    expect(verdict.said[0]).toBe("Evidence: the usual steps.");
     expect(verdict.said).toContain("The usual steps, whatever a few slow ones do: +2.000 ms, between +1.000 ms and +3.000 ms.");
   });
   it("tells the same, which is shown, from undecided, and says what would decide", () => {
@@ -65,12 +65,12 @@ describe("verdictOf", () => {
     );
     expect(open.headline).toBe("Undecided: the step takes 100.0 µs more, but it is neither shown to differ nor to be the same.");
     expect(open.said[0]).toBe(
-      "The interval −100.0 µs to +300.0 µs does not lie within 1.0% of a step. About 40 steps of each run would decide.",
+      "The interval −100.0 µs to +300.0 µs is not within 1.0% of a step. About 40 steps of each run would decide it.",
     );
     const few = verdictOf(made({ verdict: "undecided", step_delta_ps: 1e7, baseline_steps: 2, experiment_steps: 1, noise_floor_ps: null }));
     expect(few.headline).toMatch(/too few steps/);
     expect(few.said).toEqual([
-      "The noise floor is unknown: 2 steps of the baseline and 1 of the experiment do not tell how much the steps vary.",
+      "The noise floor is unknown: 2 steps of the baseline and 1 of the experiment are too few to know how much the steps vary.",
     ]);
   });
   it("says nothing of a difference of runs that are not comparable", () => {

@@ -86,9 +86,9 @@ function headline(word: string, delta: number | null, by: string, report: Report
   const against = (delta ?? 0) !== 0 && (delta ?? 0) > 0 !== (word === "slower");
   switch (word) {
     case "faster":
-      return against ? "The experiment is faster, though its mean is not." : `The experiment is faster: a step takes ${by} less.`;
+      return against ? "The experiment is faster, although its mean is not." : `The experiment is faster: a step takes ${by} less.`;
     case "slower":
-      return against ? "The experiment is slower, though its mean is not." : `The experiment is slower: a step takes ${by} more.`;
+      return against ? "The experiment is slower, although its mean is not." : `The experiment is slower: a step takes ${by} more.`;
     case "unchanged": {
       const margin = valueNumber(report, "margin_share");
       const within = margin === null ? "" : ` within ${formatShare(margin)} of a step`;
@@ -106,7 +106,7 @@ function headline(word: string, delta: number | null, by: string, report: Report
         : `Undecided: the step takes ${by} ${delta > 0 ? "more" : "less"}, but ${why}.`;
     }
     case "not comparable":
-      return "These runs are not comparable: they differ in what a step's time depends on.";
+      return "These runs are not comparable: they differ in something that the step time depends on.";
     default:
       return delta === null ? "The change of the step time is unknown." : `A step takes ${by} ${delta > 0 ? "more" : "less"}.`;
   }
@@ -126,7 +126,7 @@ function rests(report: Report): string {
   const by = report.values["verdict_by"]?.value;
   if (typeof by !== "string" || by === "") return "";
   const ways = by.split(", ").map((way) => WAYS[way] ?? way);
-  return `What shows it: ${ways.join(", ")}.`;
+  return `Evidence: ${ways.join(", ")}.`;
 }
 
 function decides(word: string, report: Report): string {
@@ -140,8 +140,8 @@ function decides(word: string, report: Report): string {
   const straddles =
     margin === null || low === null || high === null
       ? ""
-      : `The interval ${durationChange(low)} to ${durationChange(high)} does not lie within ${formatShare(margin)} of a step.`;
-  const more = steps === null ? "" : `About ${formatInt(steps)} steps of each run would decide.`;
+      : `The interval ${durationChange(low)} to ${durationChange(high)} is not within ${formatShare(margin)} of a step.`;
+  const more = steps === null ? "" : `About ${formatInt(steps)} steps of each run would decide it.`;
   return [straddles, more].filter((one) => one !== "").join(" ");
 }
 
@@ -159,7 +159,7 @@ function interval(report: Report): string {
   const low = valueNumber(report, "step_delta_low_ps");
   const high = valueNumber(report, "step_delta_high_ps");
   if (low === null || high === null) return "";
-  return `With 95% confidence the difference lies between ${durationChange(low)} and ${durationChange(high)}.`;
+  return `With 95% confidence, the difference is between ${durationChange(low)} and ${durationChange(high)}.`;
 }
 
 function noise(report: Report): string {
@@ -168,9 +168,10 @@ function noise(report: Report): string {
   const [was, is] = [valueNumber(report, "baseline_steps"), valueNumber(report, "experiment_steps")];
   const steps =
     was === null || is === null ? "these steps" : `${formatInt(was)} steps of the baseline and ${formatInt(is)} of the experiment`;
-  if (floor === null) return was === null || is === null ? "" : `The noise floor is unknown: ${steps} do not tell how much the steps vary.`;
+  if (floor === null)
+    return was === null || is === null ? "" : `The noise floor is unknown: ${steps} are too few to know how much the steps vary.`;
   const of = share === null ? "" : ` (${formatShare(share)} of the step)`;
-  return `Noise floor: with ${steps}, a difference below ${formatDuration(floor)}${of} could not be told from noise.`;
+  return `Noise floor: with ${steps}, a difference below ${formatDuration(floor)}${of} cannot be distinguished from noise.`;
 }
 
 function tests(report: Report): string {
@@ -184,7 +185,7 @@ function tests(report: Report): string {
 
 function matched(report: Report): string {
   const share = valueNumber(report, "matched_share");
-  return share === null ? "" : `${formatShare(share)} of the baseline's op time was found again in the experiment.`;
+  return share === null ? "" : `${formatShare(share)} of the baseline's op time was matched in the experiment.`;
 }
 
 /** Small probabilities are not worth their digits. */

@@ -123,8 +123,8 @@ function Shortfall({ table }: { readonly table: Table | null }) {
         text: (row) => said(table, row, "shortfall_ps", "shortfall_share", "bound_by"),
         most: MOST,
       }}
-      title="What lies beyond the roofline"
-      note="coloured by the limit that is nearest; a click shows the group's largest op"
+      title="Most time beyond the roofline"
+      note="coloured by the nearest limit; a click shows the group's largest op"
       what="groups"
       picture="compute-shortfall"
       onPick={pick}

@@ -21,7 +21,7 @@ export function MfuPage({ info }: PageProps) {
     <>
       <PageHead info={info} />
       {info.params.length > 0 && (
-        <Panel title="What a step does" note="what is not given is counted from the program alone">
+        <Panel title="What a step does" note="without these values, only the program's count is used">
           <div class="page-controls mfu-params">
             <Params info={info} />
           </div>
@@ -51,7 +51,7 @@ function Mfu({ report }: { readonly report: Report }) {
           ...(methods === null ? {} : { text: (row) => said(methods, row, "mfu", "status") }),
         }}
         full={PEAK}
-        title="By each way to count"
+        title="By way of counting"
         note="a full bar is the peak"
         what="methods"
         picture="compute-mfu"

@@ -23,7 +23,7 @@ export function CauseList({ causes, report }: { readonly causes: readonly Cause[
             </summary>
             <div class="cause-body">
               {cause.finding === null ? (
-                <p class="sub">The report holds nothing more on this cause.</p>
+                <p class="sub">The report has no more on this cause.</p>
               ) : (
                 <>
                   <FindingParts finding={cause.finding} report={report} />

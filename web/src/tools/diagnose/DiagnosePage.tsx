@@ -46,7 +46,7 @@ function Expected({ info }: Pick<PageProps, "info">) {
   if (params.length === 0) return null;
   return (
     <details class="more-params" open={params.some((param) => (view.value[param.id] ?? "") !== "")}>
-      <summary>What you expect of the program</summary>
+      <summary>What you expect from the program</summary>
       <div class="page-controls">
         <Params info={{ ...info, others: null, params }} />
       </div>
@@ -67,12 +67,15 @@ function Diagnosis({ report }: { readonly report: Report }) {
         <FindingCard key={finding.claim} finding={finding} report={report} lead />
       ))}
       <ScopeNote report={report} />
-      <Panel title="Causes, the costliest first" note={causes.length === 0 ? "" : "bar: share of the time that would go at most"}>
+      <Panel
+        title="Causes, most expensive first"
+        note={causes.length === 0 ? "" : "bar: the most that could be saved, as a share of the time"}
+      >
         {causes.length === 0 ? <NoCause report={report} checks={checks} /> : <CauseList causes={causes} report={report} />}
       </Panel>
       <ValueCards report={report} ids={Object.keys(report.values).filter((id) => id !== "verdict")} />
       {protocol.length > 0 && (
-        <Panel title="Step by step" note="the order in which to look, and what was seen">
+        <Panel title="Step by step" note="where to look, in order, and what was seen">
           <ProtocolList steps={protocol} report={report} />
         </Panel>
       )}
@@ -108,12 +111,12 @@ function NoCause({ report, checks }: { readonly report: Report; readonly checks:
   return (
     <>
       <p class="no-cause">
-        Nothing was found that costs enough of the time to be worth a warning
+        Nothing costs enough time to be worth a warning
         {limits && (
           <>
             {": "}
             <a href={hrefOf({ view: { mark: "thresholds:worth a warning" } })} data-nav="evidence">
-              what that takes
+              see the threshold
             </a>
           </>
         )}
@@ -121,7 +124,7 @@ function NoCause({ report, checks }: { readonly report: Report; readonly checks:
       </p>
       {checks.length > 0 && <p class="sub">{`${checks.length} checks: ${counts}.`}</p>}
       {unknown > 0 && (
-        <p class="sub">{`${unknown === 1 ? "One of them" : `${unknown} of them`} could not be answered from this profile: what each needs stands below.`}</p>
+        <p class="sub">{`${unknown === 1 ? "One of them" : `${unknown} of them`} could not be answered from this profile; see below what each needs.`}</p>
       )}
     </>
   );

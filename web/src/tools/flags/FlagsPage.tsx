@@ -41,7 +41,7 @@ function ScriptPanel({ info }: { readonly info: AnalysisInfo }) {
   return (
     <Panel
       title="The launch script"
-      note="a script, an environment dump, JSON, YAML or Python; it becomes part of the address and goes to this server alone"
+      note="a script, an environment dump, JSON, YAML or Python; it becomes part of the address and goes only to this server"
     >
       <form
         class="script"

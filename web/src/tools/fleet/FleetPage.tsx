@@ -49,7 +49,7 @@ export function FleetPage({ info }: PageProps) {
           Read again
         </button>
       </PageHead>
-      <Loaded from={report} what="every run of the place: each is read once, which takes a while the first time">
+      <Loaded from={report} what="every run in this place: each is read once, which takes a while the first time">
         {(data) => <Fleet report={data} />}
       </Loaded>
     </>
@@ -104,7 +104,7 @@ function Fleet({ report }: { readonly report: Report }) {
         <RowDetails table={table} row={row} onClose={() => setSelected(null)} op={null} actions={<Ways table={table} row={row} />} />
       )}
       {report.quality.length > 0 && <QualityList quality={report.quality} />}
-      <p class="sub">Steps of different programs are no measure of each other: Compare says what changed between two runs.</p>
+      <p class="sub">Steps of different programs cannot be compared: Compare says what changed between two runs.</p>
     </>
   );
 }

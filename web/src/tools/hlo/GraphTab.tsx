@@ -167,7 +167,7 @@ function Unfolded({ open, onFold }: { readonly open: ReadonlySet<string>; readon
         const name = key.replace(/^layers?:/, "");
         return (
           <span class="chip" key={key}>
-            {key.startsWith("layers:") ? `${name} and its like` : name}
+            {key.startsWith("layers:") ? `${name} and similar ones` : name}
             <button type="button" aria-label={`Fold ${name}`} onClick={() => onFold(key)}>
               ×
             </button>

@@ -78,7 +78,7 @@ function HeatPanel({ report, stragglers: marked }: { readonly report: Report; re
     <>
       <Panel
         title="Steps by device"
-        note={`${name} in each step; a row a device, a column a step`}
+        note={`${name} in each step; one row per device, one column per step`}
         actions={<Tabs label="What to show" tabs={KINDS} selected={shown} onSelect={(id) => go({ view: { show: id } }, "replace")} />}
       >
         <HeatMap label={`Steps by device: ${name}`} heat={heat} marked={marked} selected={selected} onPick={setSelected} />
@@ -146,7 +146,7 @@ function DevicesPanel({ table }: { readonly table: Table | null }) {
   const full = Math.max(...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
   const most = table.rows.length > MOST_DEVICES ? `first ${MOST_DEVICES} of ${table.rows.length} devices; ` : "";
   return (
-    <Panel title="A step on each device" note={`${most}mean over steps; a click on a name makes that device the scope`}>
+    <Panel title="Mean step on each device" note={`${most}mean over steps; a click on a name makes that device the scope`}>
       <Bars rows={rows} full={full} legend onPick={(device) => go({ scope: { devices: device } })} />
     </Panel>
   );

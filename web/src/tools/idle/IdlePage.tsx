@@ -54,10 +54,10 @@ function Idle({ report }: { readonly report: Report }) {
       <ValueCards report={report} />
       <Panel
         title="Where the time goes"
-        note="mean over devices; each bar begins where the one above it ends"
+        note="mean over devices; each bar begins where the one above ends"
         actions={
           <Tabs
-            label="Of what"
+            label="Share of"
             tabs={WHOLES}
             selected={whole}
             onSelect={(id) => go({ view: { of: id === "active" ? id : "" } }, "replace")}

@@ -51,7 +51,7 @@ export const PHASES: readonly Phase[] = [
   { id: "device_ps", name: "device", colour: "var(--m-compute)" },
   { id: "from_device_ps", name: "transfers from the device", colour: shadeVar("transfer", 2) },
   { id: "postprocess_ps", name: "host, after the device", colour: shadeVar("host", 2) },
-  { id: "idle_ps", name: "nothing that was recorded", colour: "var(--m-idle)" },
+  { id: "idle_ps", name: "nothing recorded", colour: "var(--m-idle)" },
 ];
 
 export function phaseColour(name: string): string {

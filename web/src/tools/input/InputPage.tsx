@@ -99,12 +99,12 @@ function StagesPanel({ table }: { readonly table: Table | null }) {
       table={table}
       spec={{
         name: ["stage"],
-        parts: [{ id: "work_ps", name: "work a step", colour: "var(--series-1)" }],
+        parts: [{ id: "work_ps", name: "work per step", colour: "var(--series-1)" }],
         colour: (row) => seriesVar(colours.get(textAt(row, kind) ?? "") ?? 0),
         text: (row) => said(table, row, "work_ps"),
         most: MOST,
       }}
-      title="Stages, by work a step"
+      title="Stages, by work per step"
       what="stages"
       picture="input-stages"
     >
@@ -133,7 +133,7 @@ function RatesPanel({ report }: { readonly report: Report }) {
   return (
     <Panel
       title="Demand against supply"
-      note="batches a second: what devices could take, what the slowest stage can give"
+      note="batches per second: what the devices could take, what the slowest stage can supply"
       picture="input-rates"
     >
       <Bars rows={rows} full={Math.max(...rows.map((row) => row.parts[0]?.value ?? 0))} />
@@ -153,7 +153,7 @@ function HostsPanel({ table }: { readonly table: Table | null }) {
         most: MOST,
       }}
       title="Waiting for input, by host"
-      note="a step; a click makes that host the scope"
+      note="per step; a click makes that host the scope"
       what="hosts"
       picture="input-hosts"
       onPick={(hosts) => go({ scope: { hosts } })}

@@ -67,12 +67,12 @@ function Lengths({ report, table, selected }: { readonly report: Report; readonl
       title="Executions by length"
       note={
         mark === null
-          ? "select a kernel to see where its executions lie"
+          ? "select a kernel to mark its executions"
           : `${mark.name}: ${formatDuration(min ?? 0)} to ${formatDuration(max ?? 0)}`
       }
       actions={
         <Tabs
-          label="What bars stand for"
+          label="Bars show"
           tabs={[
             { id: "count", label: "Executions" },
             { id: "time", label: "Time" },

@@ -29,7 +29,7 @@ export function HistoryChart({ history, selected, onPick }: HistoryChartProps) {
   const { points, changes, levels, unit } = history;
   const entries = extent(points.map((point) => point.entry));
   const values = extent(points.map((point) => point.value));
-  if (entries === null || values === null) return <Empty>No entry knows this metric.</Empty>;
+  if (entries === null || values === null) return <Empty>No entry has this metric.</Empty>;
   const say = (value: number): string => formatMixed(value, unit);
   const box = { left: 76, top: 28, right: Math.max(140, width - 12), bottom: HEIGHT - 40 };
   const span = values[1] - values[0] || Math.abs(values[1]) * 0.1 || 1;
@@ -109,7 +109,7 @@ export function HistoryChart({ history, selected, onPick }: HistoryChartProps) {
           ...(changes.some((change) => change.verdict === "better") ? [{ name: "change for the better", colour: "var(--good)" }] : []),
           ...(changes.some((change) => change.verdict === "different") ? [{ name: "change", colour: "var(--muted)" }] : []),
         ]}
-        note={odd ? "hollow: an outlier, or a try that was taken back" : ""}
+        note={odd ? "hollow: an outlier or a reverted attempt" : ""}
       />
       {hover !== null && (
         <Tip

@@ -16,7 +16,7 @@ import { PartsPanel } from "./PartsPanel";
 export function AttributeTab({ info }: { readonly info: AnalysisInfo }) {
   const report = useReport(info.id, taken(info, view.value));
   return (
-    <Loaded from={report} what="whose memory it is">
+    <Loaded from={report} what="what the memory is for">
       {(data) => <Attribute report={data} name={info.id} />}
     </Loaded>
   );

@@ -106,7 +106,7 @@ export function BoxChart({ boxes, axis, peak, selected, onSelect }: BoxChartProp
         class="axis-chart"
         tabIndex={0}
         role="img"
-        aria-label={`Where ${boxes.length} buffers lie in memory over the schedule; the table below lists them. Plus and minus zoom, A and D pan, F shows all.`}
+        aria-label={`Where ${boxes.length} buffers are in memory over the schedule; the table below lists them. Plus and minus zoom, A and D pan, F shows all.`}
         style={{ width: `${width}px`, height: `${HEIGHT}px` }}
         onKeyDown={(event) => {
           const part = keyed(axis, event.key, peak ?? (axis.part[0] + axis.part[1]) / 2);

@@ -18,7 +18,7 @@ import { ProfileTab } from "./ProfileTab";
 
 const TABS: readonly { readonly id: string; readonly label: string }[] = [
   { id: "peak", label: "At the peak" },
-  { id: "attribute", label: "Whose it is" },
+  { id: "attribute", label: "What it is for" },
   { id: "diagnose", label: "What could be saved" },
   { id: "profile", label: "At run time" },
 ];
@@ -38,7 +38,7 @@ export function MemoryPage({ info }: PageProps) {
         {shown !== undefined && <Params info={shown} leave={["module", "space"]} />}
       </PageHead>
       <Tabs
-        label="What to ask about memory"
+        label="Question about memory"
         tabs={tabs}
         selected={tab ?? ""}
         onSelect={(id) => go({ view: { tab: id === tabs[0]?.id ? "" : id, part: "" } })}

@@ -45,11 +45,11 @@ export function PartsPanel({ tables, sums = [], first, name }: PartsPanelProps) 
       {ways.length > 0 && (
         <Panel
           title={`What the peak is made of, by ${label}`}
-          note="a tile keeps its rows of the table below"
+          note="a click on a tile filters the table below"
           picture="memory-parts"
           actions={
             <Tabs
-              label="What the tiles stand for"
+              label="Tiles show"
               tabs={ways}
               selected={by}
               onSelect={(id) => go({ view: { by: id === first ? "" : id, part: "" } }, "replace")}
@@ -73,7 +73,7 @@ export function PartsPanel({ tables, sums = [], first, name }: PartsPanelProps) 
         note={
           part === null
             ? `${formatInt(shown.rows.length)} buffers`
-            : `${formatInt(shown.rows.length)} of ${formatInt(table.rows.length)} buffers, ${column >= 0 ? "of" : "with an op name that holds"} ${part}`
+            : `${formatInt(shown.rows.length)} of ${formatInt(table.rows.length)} buffers, ${column >= 0 ? "of" : "with an op name that contains"} ${part}`
         }
       />
     </>

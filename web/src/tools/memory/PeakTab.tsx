@@ -132,9 +132,9 @@ function Schedule({ report }: { readonly report: Report }) {
       )}
       {boxes.length > 0 && (
         <Panel
-          title="Where buffers lie, and when"
+          title="Buffers by place and time"
           picture="memory-boxes"
-          note={`${formatInt(boxes.length)} buffers; each is a box of its lifetime by its place`}
+          note={`${formatInt(boxes.length)} buffers; each is a box of its lifetime and place`}
         >
           <BoxChart boxes={boxes} axis={axis} peak={peak} selected={view.value["buffer"] ?? ""} onSelect={pick} />
         </Panel>

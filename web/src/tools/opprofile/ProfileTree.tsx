@@ -201,7 +201,7 @@ function Tiles({ all, top: asked, size, found, selected, onZoom, onSelect }: Til
     () => children.map((index) => ({ name: lastOf(index), value: numberOf(all[index]?.node, size) })),
     [all, top, size, found],
   );
-  if (parts.length === 0) return <p class="empty">Nothing here has parts that match.</p>;
+  if (parts.length === 0) return <p class="empty">Nothing here has matching parts.</p>;
   const pick = (name: string | null): void => {
     const index = name === null ? undefined : children.find((child) => lastOf(child) === name);
     if (index !== undefined && (all[index]?.node.children.length ?? 0) > 0) onZoom(index);

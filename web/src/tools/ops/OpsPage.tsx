@@ -93,7 +93,7 @@ function usePerStep(table: Table): PerStep {
   const [ofUsual, ofLongest] = [tableOf(first.data, "ops"), tableOf(second.data, "ops")];
   const wide = useMemo(() => {
     const found: StepOps[] = [];
-    if (usual !== null && ofUsual !== null) found.push({ number: usual, what: "the steady step of middle length", ops: ofUsual });
+    if (usual !== null && ofUsual !== null) found.push({ number: usual, what: "the median steady step", ops: ofUsual });
     if (longest !== null && ofLongest !== null) found.push({ number: longest, what: "the longest", ops: ofLongest });
     return withSteps(table, found);
   }, [table, usual, longest, ofUsual, ofLongest]);
@@ -126,7 +126,7 @@ function OpsList({ table, perStep }: { readonly table: Table; readonly perStep: 
           actions={
             <>
               {perStep.can && (
-                <label class="check" data-tip="What each op takes in the steady step of middle length, and in the longest step">
+                <label class="check" data-tip="What each op takes in the median steady step, and in the longest step">
                   <input
                     type="checkbox"
                     checked={perStep.on}

@@ -43,7 +43,7 @@ export function TimeTree({
       picture="ops-parts"
       actions={
         <Tabs
-          label="Put ops together by"
+          label="Group ops by"
           tabs={ways}
           selected={by}
           onSelect={(id) => go({ view: { parts: id === ways[0]?.id ? "" : id, into: "" } }, "replace")}

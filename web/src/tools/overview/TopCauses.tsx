@@ -47,7 +47,7 @@ function Teaser() {
   return (
     <Panel
       title="Top causes"
-      note="share of the time that would go at most"
+      note="the most that could be saved, as a share of the time"
       actions={
         <a href={hrefOf({ page: "diagnose" })} data-nav="diagnose">
           The diagnosis
@@ -57,7 +57,7 @@ function Teaser() {
       <Loaded from={report} what="the diagnosis" aside>
         {(data) => {
           const causes = parted(data).causes.slice(0, MOST);
-          if (causes.length === 0) return <p class="empty">No cause of lost time was found: the diagnosis says what was checked.</p>;
+          if (causes.length === 0) return <p class="empty">No cause of lost time was found; the diagnosis says what was checked.</p>;
           return (
             <ol class="causes plain">
               {causes.map((cause) => (

@@ -57,7 +57,7 @@ function CriticalPath({ report, info }: { readonly report: Report; readonly info
             colour: (row) => partColour(textAt(row, part) ?? ""),
             ...(parts === null ? {} : { text: (row) => said(parts, row, "time_ps", "share") }),
           }}
-          title="What the path goes to"
+          title="Time on the path, by use"
           what="parts"
           picture="critical-path-parts"
         />

@@ -20,7 +20,7 @@ export function WhatIfPanel({ report, info }: { readonly report: Report; readonl
   return (
     <Panel
       title="What if"
-      note={asked === "" ? "what each change alone would make of the step" : "the step with what was asked for"}
+      note={asked === "" ? "the step with each change alone" : "the step with these changes"}
       picture="critical-path-what-if"
     >
       {param !== undefined && <Form asked={asked} doc={param.doc} offered={asked === "" ? rows.map((row) => row.change) : []} />}

@@ -71,7 +71,7 @@ function Query({ about }: { readonly about: SqlAbout }) {
       <div class="query-main">
         <Panel
           title="SQL"
-          note="Ctrl + Enter asks; only this run is read"
+          note="Ctrl + Enter runs it; only this run is read"
           actions={
             <>
               <select
@@ -182,7 +182,7 @@ function Rows({ answer, seconds }: { readonly answer: SqlAnswer; readonly second
   const chart = useMemo(() => chartOf(table), [table]);
   const charted = chart !== null && view.value["as"] === "chart";
   const more = answer.is_cut ? "; there are more" : "";
-  if (answer.rows.length === 0) return <Empty>No row is like that.</Empty>;
+  if (answer.rows.length === 0) return <Empty>No row matches.</Empty>;
   return (
     <>
       {answer.notes.map((note) => (

@@ -85,7 +85,7 @@ function Roofline({ report }: { readonly report: Report }) {
       <Findings report={report} />
       <ValueCards report={report} ids={values} />
       {table === null ? (
-        <Lacking>Nothing to place under the roof in this scope.</Lacking>
+        <Lacking>Nothing to show under the roof in this scope.</Lacking>
       ) : (
         <>
           <Panel
@@ -94,7 +94,7 @@ function Roofline({ report }: { readonly report: Report }) {
             picture={`roofline-${table.id}`}
             actions={
               <Tabs
-                label="What the points are"
+                label="Points show"
                 tabs={report.tables.map((one) => ({ id: one.id, label: one.title || one.id }))}
                 selected={table.id}
                 onSelect={(id) => {
@@ -119,7 +119,7 @@ function Roofline({ report }: { readonly report: Report }) {
           {selected !== null && <RowDetails table={table} row={selected} onClose={() => setSelected(null)} />}
           <Panel
             title={table.title || table.id}
-            note="rows and points are the same things: arrows and Enter select"
+            note="each row is a point: arrows and Enter select"
             flush
             actions={<TableExport table={table} name={`roofline-${table.id}`} />}
           >

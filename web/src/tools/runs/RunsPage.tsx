@@ -68,7 +68,7 @@ export function RunsPage({ info }: PageProps) {
               <button
                 type="button"
                 class="quiet"
-                data-tip="A profile of this machine; it can be dropped anywhere on the page too"
+                data-tip="A profile on this machine; you can also drop it anywhere on the page"
                 onClick={chooseFile}
               >
                 Open a file
@@ -124,7 +124,7 @@ function Table({ shown, label = "Runs" }: { readonly shown: readonly RunInfo[]; 
       <table class="data plain runs" aria-label={label}>
         <thead>
           <tr>
-            {["Run", "Date", "Device", "Step time", "What the diagnosis says", "Hosts", "Size"].map((label) => (
+            {["Run", "Date", "Device", "Step time", "Diagnosis", "Hosts", "Size"].map((label) => (
               <th scope="col" key={label} class={/time|Hosts|Size/.test(label) ? "num" : ""}>
                 {label}
               </th>

@@ -122,7 +122,7 @@ function FileLines({ file, table }: { readonly file: string; readonly table: Tab
     <div class={row >= 0 ? "split open" : "split"}>
       <Panel
         title={shortPath(file)}
-        note={text === null ? `${formatInt(lines.length)} lines that ops name` : (source.data?.path ?? "")}
+        note={text === null ? `${formatInt(lines.length)} lines that ops come from` : (source.data?.path ?? "")}
         flush
         class="grow"
         actions={

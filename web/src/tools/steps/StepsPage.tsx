@@ -65,7 +65,7 @@ function Steps({ report }: { readonly report: Report }) {
       ) : (
         <>
           {stacks.length > 0 && (
-            <Panel title="What each step's time goes to" note="on its slowest device" picture="steps-classes">
+            <Panel title="What takes each step's time" note="on its slowest device" picture="steps-classes">
               <StackChart
                 label="Time of each step by class"
                 unit="step"

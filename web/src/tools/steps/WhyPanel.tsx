@@ -57,7 +57,7 @@ function Why({ report, step, usual }: WhyProps) {
             ? "as long as"
             : `${formatDuration(Math.abs(more))} (${formatShare(Math.abs(more) / usual.ps)}) ${more > 0 ? "longer" : "shorter"} than`}
         </strong>
-        {` step ${usual.number}, the steady step of middle length.`}
+        {` step ${usual.number}, the median steady step.`}
       </p>
       <Classes changes={classes} />
       <Loaded from={own} what="the ops of the step" aside>
@@ -108,7 +108,7 @@ function Ops({ own, usual, step, of }: OpsProps) {
   const ops = useMemo(() => opChanges(own, usual), [own, usual]);
   const table = useMemo(() => changesTable(ops, step.number, of.number, MOST), [ops, step, of]);
   const [selected, setSelected] = useState<number | null>(null);
-  if (table.rows.length === 0) return <p class="sub">No op took another time than in that step.</p>;
+  if (table.rows.length === 0) return <p class="sub">No op took a different time than in that step.</p>;
   const picked = selected !== null && selected < table.rows.length ? selected : null;
   return (
     <>
@@ -133,13 +133,13 @@ function said(ops: readonly OpChange[]): string {
   const spread = spreadOf(ops);
   const times = (ratio: number): string => `${ratio.toFixed(2)}×`;
   if (spread !== null && isAlike(spread))
-    return `Nearly all ops are ${spread.middle > 1 ? "slower" : "faster"} alike: half of the op time took between ${times(spread.low)} and ${times(spread.high)} of what it takes in the usual step. That points to the clock or to the memory of the device, not to single ops.`;
+    return `Nearly all ops are ${spread.middle > 1 ? "slower" : "faster"} by a similar factor: half of the op time took between ${times(spread.low)} and ${times(spread.high)} of what it takes in the usual step. That points to the clock or to the memory of the device, not to single ops.`;
   const grown = ops.filter((op) => growth(op) > 0);
   const total = grown.reduce((sum, op) => sum + growth(op), 0);
   const [first] = grown;
   if (first === undefined) return "No op took longer than in the usual step.";
   let seen = 0;
   const half = grown.findIndex((op) => (seen += growth(op)) >= total / 2) + 1;
-  const rest = half === 1 ? "alone is half of what ops took longer" : `and ${formatInt(half - 1)} more are half of what ops took longer`;
+  const rest = half === 1 ? "alone is half of the extra op time" : `and ${formatInt(half - 1)} more are half of the extra op time`;
   return `${first.name} grew most, by ${formatDuration(growth(first))}; it ${rest} (${formatDuration(total)}).`;
 }

@@ -14,7 +14,7 @@ export function Nothing({ report, id }: { readonly report: Report; readonly id: 
       <div class="notice calm" role="status">
         <p class="notice-title">Nothing to show here</p>
         <p class="reason">
-          <Words text={note?.message ?? "the profile holds nothing of the kind"} />
+          <Words text={note?.message ?? "the profile has no such data"} />
         </p>
         {(note?.cost ?? "") !== "" && (
           <p class="sub">

@@ -73,12 +73,7 @@ export function AreaPanel({ run, model, search, onScope }: AreaPanelProps) {
           <button type="button" class="quiet" onClick={() => model.look(viewOf(model.limits.value, area.start, area.end))}>
             Zoom to selection
           </button>
-          <button
-            type="button"
-            class="primary"
-            onClick={scopeTo}
-            title="Every other page then counts only what happened in this stretch of time"
-          >
+          <button type="button" class="primary" onClick={scopeTo} title="Every other page then counts only this time window">
             Scope to selection
           </button>
           <button type="button" class="quiet" onClick={close} aria-label="Close the area">
@@ -127,7 +122,7 @@ function AreaForm({ model, area, count }: { readonly model: TimelineModel; reado
       <span class="tl-note">{`${formatInt(count)} ${count === 1 ? "track" : "tracks"}${main ? ": what the devices ran" : ""}`}</span>
       {!main && (
         <button type="button" class="quiet" onClick={() => (model.area.value = { ...area, tracks: null })}>
-          Take all devices' ops
+          Use the ops of all devices
         </button>
       )}
     </div>

@@ -26,7 +26,7 @@ export function ChosenPanel({ model }: { readonly model: TimelineModel }) {
       actions={
         <>
           <button type="button" class="quiet" onClick={area}>
-            Select the area of them
+            Select their area
           </button>
           <TableExport table={table} name="chosen-events" />
           <button type="button" class="quiet" onClick={() => (model.chosen.value = [])}>

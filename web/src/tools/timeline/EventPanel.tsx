@@ -94,7 +94,7 @@ export function EventPanel({ model, onClose }: EventPanelProps) {
       {known !== null && <Source known={known} />}
       {known !== null && known.stats.length > 0 && (
         <details class="tl-stats" open>
-          <summary>{`What the profile says of it (${known.stats.length})`}</summary>
+          <summary>{`What the profile says about it (${known.stats.length})`}</summary>
           <dl class="pairs">
             {known.stats.map((stat) => (
               <Pair name={stat.name} text={formatValue(stat.value, stat.unit ?? "")} />

@@ -66,7 +66,7 @@ export function Legend({ model }: { readonly model: TimelineModel }) {
   const [all, setAll] = useState(false);
   const { box, fits } = useFits(counts);
   if (model.colouring.value === "name") {
-    return <p class="tl-hint">Each family of names has a colour: fusion.1 and fusion.7 are of one family.</p>;
+    return <p class="tl-hint">Each family of names has a colour: fusion.1 and fusion.7 are one family.</p>;
   }
   if (counts.length === 0) return null;
   const about = counts.some((one) => one.about);
@@ -75,7 +75,7 @@ export function Legend({ model }: { readonly model: TimelineModel }) {
       class={all ? "tl-legend all" : "tl-legend"}
       ref={box}
       role="group"
-      aria-label="Colours, with the number of events in view; choose one to let it stand out"
+      aria-label="Colours, with the number of events in view; choose one to highlight it"
     >
       {counts.map((one, i) => {
         const name = one.id < 0 ? `no ${model.colouring.value}` : one.name;
@@ -102,7 +102,7 @@ export function Legend({ model }: { readonly model: TimelineModel }) {
         </button>
       )}
       {about && (all || counts.length <= fits) && (
-        <span class="tl-note">≈: events drawn as one pixel count with the longest of them; zoom in for exact numbers.</span>
+        <span class="tl-note">≈: events drawn in one pixel count as the longest of them; zoom in for exact numbers.</span>
       )}
     </div>
   );

@@ -58,7 +58,7 @@ export function ListPanel({ model, onClose }: { readonly model: TimelineModel; r
           label: "Events",
           unit: "",
           kind: "int",
-          doc: "More than one where several fall onto one pixel; zoom in to tell them apart",
+          doc: "More than one if several are in one pixel; zoom in to separate them",
         },
       ],
       rows: slices.map((one) => [

@@ -152,7 +152,7 @@ export function SearchBar({ model, search, field, named, onNamed }: SearchBarPro
           <input type="checkbox" checked={form.regex} onChange={(event) => change({ regex: event.currentTarget.checked, exact: false })} />
           <span>regex</span>
         </label>
-        <label class="field check" title="Only events of exactly this name: fusion.12 and not fusion.126">
+        <label class="field check" title="Only events with exactly this name: fusion.12, not fusion.126">
           <input type="checkbox" checked={form.exact} onChange={(event) => change({ exact: event.currentTarget.checked, regex: false })} />
           <span>exact</span>
         </label>
@@ -283,7 +283,7 @@ export function HitsByName({ search, onClose }: { readonly search: Search; reado
             {names.map((one) => (
               <tr>
                 <td>
-                  <button type="button" class="link" title="Search for this name alone" onClick={() => search.change(exactName(one.name))}>
+                  <button type="button" class="link" title="Search only for this name" onClick={() => search.change(exactName(one.name))}>
                     {one.name}
                   </button>
                 </td>

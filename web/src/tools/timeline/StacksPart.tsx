@@ -63,7 +63,7 @@ export function StacksPart({ run, area, tracks, name, onName, onFind }: StacksPa
             )}
             <p class="tl-note">
               {[
-                "Width is time, as drawn; what a box has beyond its parts is its own.",
+                "Width is time, as drawn; the part of a box without children is its own time.",
                 data.rows > data.inside.length + data.around.length
                   ? `${formatInt(data.rows - data.inside.length - data.around.length)} smaller stacks are left out.`
                   : "",
@@ -92,7 +92,7 @@ function Flame({ label, nodes, name, whole, onName }: FlameProps) {
   const tree = useMemo(() => treeOf(nodes, name, whole), [nodes, name, whole]);
   const [focus, setFocus] = useState<readonly string[]>([]);
   useEffect(() => setFocus([]), [tree]);
-  if (nodes.length === 0) return <p class="table-empty">No event lies in the area.</p>;
+  if (nodes.length === 0) return <p class="table-empty">No event is in the area.</p>;
   const open = branchAt(tree, focus);
   return (
     <>

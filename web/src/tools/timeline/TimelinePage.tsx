@@ -65,7 +65,7 @@ function Scoped({ run, tracks }: { readonly run: string; readonly tracks: Tracks
     <>
       {shown !== tracks && (
         <p class="tl-scoped">
-          {`Of the scope: ${formatInt(shown.groups.length)} of ${formatInt(tracks.groups.length)} devices and hosts are shown. `}
+          {`In the scope: ${formatInt(shown.groups.length)} of ${formatInt(tracks.groups.length)} devices and hosts are shown. `}
           <button type="button" class="link" onClick={() => go({ scope: { hosts: "", devices: "" } })}>
             Show all
           </button>
@@ -186,7 +186,7 @@ function Timeline({ run, tracks }: { readonly run: string; readonly tracks: Trac
         <MarksBar model={model} />
         <HiddenBar model={model} />
         {scope.value.modules !== "" && (
-          <p class="tl-scoped">{`Ops of ${scope.value.modules} stand out; what is pale is of another program, or of none.`}</p>
+          <p class="tl-scoped">{`Ops of ${scope.value.modules} are highlighted; pale events belong to another program, or to none.`}</p>
         )}
         <Legend model={model} />
       </Screen>

@@ -128,7 +128,7 @@ function ScopeButtons({ model, scope }: { readonly model: TimelineModel; readonl
           type="button"
           class="primary"
           disabled={whole}
-          title="Every other page then counts only what happened in this stretch of time"
+          title="Every other page then counts only this time window"
           onClick={() => {
             const { start, end } = model.view.value;
             go({ scope: { window: formatWindow(start, end) } });
@@ -202,10 +202,10 @@ function ExportMenu({ run, model }: { readonly run: string; readonly model: Time
             </a>
           ))}
           <button type="button" onClick={perfetto} disabled={waiting}>
-            {waiting ? "Handing over…" : "Open in Perfetto"}
+            {waiting ? "Sending…" : "Open in Perfetto"}
           </button>
           <p class="sub">
-            Opens ui.perfetto.dev in a new window and hands it the trace there. It needs the internet; nothing is sent before you click.
+            Opens ui.perfetto.dev in a new window and passes it the trace. It needs the internet; nothing is sent before you click.
           </p>
           {error !== null && <ErrorBox error={error} />}
         </div>

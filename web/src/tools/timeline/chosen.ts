@@ -45,7 +45,7 @@ export function chosenTable(chosen: readonly Picked[], groups: readonly TrackGro
       text("op", "Event"),
       time("duration_ps", "Length", ""),
       time("start_ps", "Start", "From the start of the run."),
-      time("after_ps", "After the first", "Its start less that of the one that starts first."),
+      time("after_ps", "After the first", "Its start minus that of the first one."),
       text("track", "Track"),
     ],
     rows: chosen.map((one) => [

@@ -19,7 +19,7 @@ function answers(other: Window): Promise<void> {
     const timer = setInterval(() => {
       if (other.closed || performance.now() - began > PATIENCE_MS) {
         stop();
-        reject(new Error("Perfetto's page did not answer. It needs the internet; the file can be downloaded and opened there by hand."));
+        reject(new Error("Perfetto's page did not answer. It needs the internet; you can also download the file and open it there."));
       } else other.postMessage("PING", ORIGIN);
     }, PING_MS);
     const onMessage = (event: MessageEvent): void => {

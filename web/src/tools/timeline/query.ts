@@ -35,13 +35,13 @@ export function complaint(form: SearchForm): string | null {
     ["Longer than", form.min],
     ["Shorter than", form.max],
   ] as const) {
-    if (serverDuration(text) === null) return `${name}: “${text}” is no duration. Write 250ns, 10us, 1.5ms or 2s.`;
+    if (serverDuration(text) === null) return `${name}: “${text}” is not a duration. Write 250ns, 10us, 1.5ms or 2s.`;
   }
   if (form.regex && form.text !== "") {
     try {
       new RegExp(form.text);
     } catch {
-      return `“${form.text}” is no regular expression yet.`;
+      return `“${form.text}” is not a complete regular expression yet.`;
     }
   }
   return null;

@@ -27,7 +27,13 @@ export function opTable(totals: Totals): Table {
       NAME,
       SELF,
       SHARE,
-      { id: "total_ps", label: "Total time", unit: "ps", kind: "duration_ps", doc: "Time inside the area, with what ran inside the event" },
+      {
+        id: "total_ps",
+        label: "Total time",
+        unit: "ps",
+        kind: "duration_ps",
+        doc: "Time inside the area, including what ran inside the event",
+      },
       COUNT,
       { id: "category", label: "Category", unit: "", kind: "text", doc: "" },
       { id: "module", label: "Module", unit: "", kind: "text", doc: "" },
@@ -83,7 +89,7 @@ export function eventTable(hits: readonly Hit[], groups: readonly TrackGroup[]):
     columns: [
       { ...NAME, label: "Event" },
       { id: "start_ps", label: "Start", unit: "ps", kind: "duration_ps", doc: "Since the start of the run" },
-      { id: "duration_ps", label: "Duration", unit: "ps", kind: "duration_ps", doc: "Its whole duration, inside the area or not" },
+      { id: "duration_ps", label: "Duration", unit: "ps", kind: "duration_ps", doc: "Its whole duration, also outside the area" },
       { id: "track", label: "Track", unit: "", kind: "text", doc: "" },
       { id: "depth", label: "Level", unit: "", kind: "int", doc: "Its row in the track, 0 at the top" },
     ],

@@ -49,7 +49,7 @@ function Utilization({ report }: { readonly report: Report }) {
       )}
       <div class="columns">
         {groupsOf(table, chosen).map((group) => (
-          <Panel key={group.name} title={group.name} note="of what there could have been">
+          <Panel key={group.name} title={group.name} note="of the maximum">
             <Bars
               full={1}
               rows={group.rows.map((unit) => ({

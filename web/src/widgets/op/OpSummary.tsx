@@ -44,7 +44,7 @@ export function OpSummary({ op, otherwise = null }: OpSummaryProps) {
         <Longest op={found} />
       </p>
       {op.where !== undefined && <p class="sub">{op.where}</p>}
-      {rows.length > 1 && <p class="sub">{`Ops of ${rows.length} programs have this name; this is the one with most time.`}</p>}
+      {rows.length > 1 && <p class="sub">{`Ops of ${rows.length} programs have this name; this is the one with the most time.`}</p>}
       <dl class="pairs">
         <TimeAStep op={found} />
         {factsOf(table, row).map(({ label, column, cell }) => (
@@ -106,12 +106,12 @@ function InStep({ op, step }: { readonly op: OpName; readonly step: number }) {
 
 function Step({ text, step }: { readonly text: string; readonly step: number | null }) {
   const doc =
-    "Self time in one step, on one of the devices that ran it: that of the steady step of middle length." +
+    "Self time in one step, on one of the devices that ran it: in the median steady step." +
     (step === null ? "\nNo step of this run is known to be steady." : `\nHere step ${step}.`);
   return (
     <div>
       <dt>
-        <Explained doc={doc}>Time a step</Explained>
+        <Explained doc={doc}>Time per step</Explained>
       </dt>
       <dd class={text === UNKNOWN ? "unknown" : ""}>{text}</dd>
     </div>

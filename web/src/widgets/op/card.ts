@@ -116,7 +116,7 @@ export function leadsOf(table: Table, row: readonly Cell[] | undefined, page: st
   if (others && page !== "compare")
     leads.push({
       label: "Other run",
-      what: "What it takes in another run",
+      what: "Its time in another run",
       to: { page: "compare", view: { q: name, sel: rowKey(table, row) } },
     });
   if (place !== null)

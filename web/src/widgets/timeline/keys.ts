@@ -1,8 +1,8 @@
 /** The keys of the timeline, for those who bind them and for the help. */
 
 export const TIMELINE_KEYS: readonly (readonly [string, string])[] = [
-  ["W, S or wheel", "zoom in, out, at the pointer"],
-  ["+ and − on the canvas", "zoom in, out, at the middle"],
+  ["W, S or wheel", "zoom in or out at the pointer"],
+  ["+ and − on the canvas", "zoom in or out at the middle"],
   ["A, D, ← → or drag", "earlier, later"],
   ["↑ ↓ or Shift + wheel", "scroll the tracks"],
   ["F", "zoom to the selected event or area; without one, the whole run"],
