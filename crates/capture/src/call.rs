@@ -143,7 +143,7 @@ impl Connection {
             Grpc::new(Counted::new(self.channel.clone(), count)).max_decoding_message_size(usize::MAX);
         client.ready().await.map_err(|error| Status::from_error(error.into()))?;
         let path = PathAndQuery::try_from(format!("/tensorflow.ProfilerService/{}", method.name));
-        let path = path.map_err(|_| Status::internal("the method's name is no path"))?;
+        let path = path.map_err(|_| Status::internal("the method's name is not a path"))?;
         let codec = ProstCodec::<Q, A>::default();
         Ok(client.unary(Request::new(message), path, codec).await?.into_inner())
     }

@@ -96,7 +96,7 @@ impl From<&CoreError> for Refusal {
             CoreError::Io { .. } | CoreError::Input { .. } => {
                 "`xprof_list_runs` lists other runs; if this one is still being written, try again after the capture"
             }
-            CoreError::Changed { .. } => "call again: the next answer reads the file anew",
+            CoreError::Changed { .. } => "call again: the next answer reads the file again",
             _ => "try another run",
         };
         Self::new(error.to_string(), next)

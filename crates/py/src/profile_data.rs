@@ -253,7 +253,7 @@ impl ProfileData {
 /// A row of a sequence, counted from its end where it is below 0.
 fn place(at: isize, len: usize) -> PyResult<usize> {
     let from = if at < 0 { len.checked_sub(at.unsigned_abs()) } else { Some(at.unsigned_abs()) };
-    from.filter(|from| *from < len).ok_or_else(|| PyIndexError::new_err("there is no such one"))
+    from.filter(|from| *from < len).ok_or_else(|| PyIndexError::new_err("there is no such item"))
 }
 
 /// The next of an iteration over something itself, which is how JAX's are used with `next`.

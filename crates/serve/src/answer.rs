@@ -142,7 +142,7 @@ impl Failure {
     }
 
     fn changed(error: impl Into<String>) -> Self {
-        let hint = "the next answer reads the file anew";
+        let hint = "the next answer reads the file again";
         Self::new(StatusCode::CONFLICT, ErrorKind::Unreadable, error, hint)
     }
 

@@ -90,7 +90,7 @@ pub(super) fn report(profile: &Profile, selection: &Selection<'_>) -> Result<Rep
             duration(
                 "total_ps",
                 "Total time",
-                "Time with all events inside; an event inside one of its own name counts twice.",
+                "Time with all events inside; an event inside another of the same name counts twice.",
                 sum.total_ps
             ),
             duration(

@@ -273,7 +273,7 @@ impl Asked<'_> {
         let (mut of_run, mut first): (Vec<Vec<(FileRef, survey::Surveyed)>>, Option<String>) =
             (Vec::new(), None);
         for (file, own) in self.files.iter().zip(surveyed) {
-            let own = own.ok_or_else(|| Failure::Bug(format!("no worker looked at {}", file.shown)))?;
+            let own = own.ok_or_else(|| Failure::Bug(format!("no worker read {}", file.shown)))?;
             if of_run.last().and_then(|run| run.first()).is_none_or(|(other, _)| other.run != file.run) {
                 of_run.push(Vec::new());
             }

@@ -169,7 +169,7 @@ impl Shelf {
         let meta = fs::metadata(&real).map_err(unread)?;
         if meta.len() != file.bytes {
             return Err(Closed::Refused(format!(
-                "{}: {} bytes on the worker, {} where the question was asked: not the same file",
+                "{}: {} bytes on the worker, {} on the client: not the same file",
                 file.path,
                 meta.len(),
                 file.bytes

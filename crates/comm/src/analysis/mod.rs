@@ -158,7 +158,7 @@ fn virtual_devices(
             notes.add(
                 "virtual_devices",
                 Severity::Warning,
-                format!("{} stands for {count} devices of the program, whose ops are on one plane", device.name),
+                format!("{} represents {count} devices of the program, whose ops are on one plane", device.name),
                 "while one of them waits in a collective, another may compute: exposed communication is that of all together",
                 "",
             );
@@ -169,8 +169,7 @@ fn virtual_devices(
 fn remarks(profile: &Profile, measured: &Measured<'_>, scope: &Scope, notes: &mut Notes) {
     let outside = measured.outside();
     if outside > 0 && !scope.cuts_time() {
-        let what =
-            if measured.by_step { "outside of the counted steps" } else { "outside of the active window" };
+        let what = if measured.by_step { "outside the counted steps" } else { "outside the active window" };
         notes.add(
             "collectives_not_counted",
             if measured.comm.collectives.is_empty() { Severity::Warning } else { Severity::Info },

@@ -98,7 +98,7 @@ pub(super) fn values(measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
         ),
         time(
             "waiting_unknown_ps_per_step",
-            "Not told apart",
+            "Wait or transfer unknown",
             Some(parts.unknown_ps),
             "Exposed time of executions with only one captured member, or whose ends do not match: together with the other two it is `exposed_ps_per_step`.",
         ),

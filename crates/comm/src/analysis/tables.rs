@@ -160,7 +160,7 @@ pub(super) fn lines(measured: &Measured<'_>) -> Table {
             text(
                 "source",
                 "Source",
-                "File and line; unknown where the profile does not say.",
+                "File and line; unknown if the profile does not say.",
                 Cell::words(&source)
             ),
             column(EXPOSED, measured.per_step(sums.exposed)),

@@ -55,7 +55,7 @@ pub(super) fn all(measured: &Measured<'_>) -> Vec<Value> {
             over(hidden, hidden.saturating_add(exposed)),
             Unit::Share,
             derived,
-            "Hidden over hidden and exposed; unknown where there are no collectives.",
+            "Hidden divided by hidden + exposed; unknown if there are no collectives.",
         ),
         per_step(
             "inflight_ps_per_step",
@@ -139,7 +139,7 @@ fn verdict(measured: &Measured<'_>) -> Cell {
         return if outside == 0 {
             "no collectives".into()
         } else {
-            format!("no collectives in what is counted; {outside} outside of it").into()
+            format!("no collectives in the counted time; {outside} outside it").into()
         };
     }
     let share = measured.share(measured.sum(|d| d.exposed_ps)).unwrap_or(0.0);

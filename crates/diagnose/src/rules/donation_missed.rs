@@ -30,7 +30,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let programs: Vec<&Module> =
         ids.into_iter().filter_map(|id| Some(&evidence.program(id)?.module)).collect();
     if programs.is_empty() {
-        return Outcome::unknown("the profile does not hold the programs, so what is donated is unknown");
+        return Outcome::unknown("the profile does not have the programs, so what is donated is unknown");
     }
     let hosts: BTreeSet<_> = evidence.selection.devices.iter().map(|device| device.host).collect();
     let capacities =

@@ -26,7 +26,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let is_known = evidence.ops().iter().any(|op| evidence.instruction(op).is_some());
     if !is_known || evidence.peaks.flops.is_none() {
         return Outcome::unknown(
-            "the profile does not hold the programs, or the device's peaks are not known",
+            "the profile does not have the programs, or the device's peaks are not known",
         );
     }
     let is_bound = |piece: &&Piece| piece.roof == Roof::Exp && piece.efficiency() >= EXPLAINED;
@@ -58,8 +58,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: None,
         assuming: "this is a limit, not a loss".into(),
-        recommendation: "compute fewer of them: exp2 with the factor folded into a scale, 16-bit exponentials where the chip has them, no second softmax in the backward pass".into(),
-        falsifier: "these ops take just as long with a multiplication in place of the exponential".into(),
+        recommendation: "compute fewer of them: exp2 with the factor folded into a scale, 16-bit exponentials if the chip has them, no second softmax in the backward pass".into(),
+        falsifier: "these ops take just as long with a multiplication instead of the exponential".into(),
         status: Status::Estimated,
         links: vec![Link::to("ops").row("ops", first.meta.name.as_ref()), evidence.timeline_of(first)],
     };

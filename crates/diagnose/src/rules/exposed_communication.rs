@@ -83,7 +83,7 @@ fn recommendation(kind: &str, is_sync: bool, is_training: bool) -> &'static str 
             "let the compiler make them asynchronous and gather weights one layer ahead (async collective fusion, latency hiding scheduler), or shard fewer weights over this axis"
         }
         ("all-reduce" | "reduce-scatter", true) if !is_training => {
-            "let the compiler make them asynchronous, split them into chunks that overlap with the products around it (collective matmul), or shard so that fewer layers need it"
+            "let the compiler make them asynchronous, split them into chunks that overlap with the products around them (collective matmul), or shard so that fewer layers need it"
         }
         ("all-reduce", true) => {
             "let the compiler make them asynchronous (async all-reduce, overlap with the backward pass), or replace them by reduce-scatter and all-gather along the sequence (sequence parallelism)"

@@ -66,7 +66,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
     }
     if !is_known {
-        return Outcome::unknown("the profile does not hold the programs");
+        return Outcome::unknown("the profile does not have the programs");
     }
     let Some(way) = longest else { return Outcome::clear("no value passes between ops that could fuse") };
     let share = evidence.of_active(way.time_ps);
@@ -88,7 +88,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{} at the memory's full bandwidth; reasons against fusing: {}", units::bytes(way.bytes as f64), way.blocked_by),
         saved: Some(share),
         assuming: "if both were one op and the rest of their work took just as long".into(),
-        recommendation: "write both as one kernel (for attention: a fused attention kernel), or remove what stands between them".into(),
+        recommendation: "write both as one kernel (for attention: a fused attention kernel), or remove what is between them".into(),
         falsifier: "a fused kernel on the same shapes takes as long as both together".into(),
         status: Status::Estimated,
         links: vec![Link::to("hlo fusions").row("unfused", way.producer.as_str())],

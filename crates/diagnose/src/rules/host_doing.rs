@@ -37,7 +37,7 @@ pub(super) static TRANSFERS: HostDoing = HostDoing {
     id: "large_transfers",
     doing: Doing::Transfer,
     unknown: "when data moved",
-    assuming: "if transfers ran beside programs",
+    assuming: "if transfers ran while programs run",
     falsifier: "the step is no shorter with input that is already on the device",
 };
 

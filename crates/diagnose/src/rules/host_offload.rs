@@ -50,7 +50,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some(share),
         assuming: "if these copies were hidden or not needed".into(),
         recommendation: if is_gpu {
-            "copy from pinned memory on a stream of its own, ahead of use; keep on the device what is used each step".into()
+            "copy from pinned memory on a separate stream, ahead of use; keep on the device what is used each step".into()
         } else {
             "offload less (a remat policy that keeps more on the device, optimiser state in HBM), or start the copies earlier so that compute hides them".into()
         },

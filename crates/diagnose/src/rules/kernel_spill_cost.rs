@@ -53,7 +53,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                     others(found, units::share)
                 ),
                 assuming: "the bundles of one pass do not say how often each runs".into(),
-                recommendation: "keep fewer values at once: smaller blocks, a loop in place of an unrolled body, values computed again where they are used".into(),
+                recommendation: "keep fewer values at once: smaller blocks, a loop instead of an unrolled body, values computed again where they are used".into(),
                 falsifier: "a version without spills is just as long in `kernel stages`".into(),
                 status: Status::Estimated,
                 links: links("kernel spills", kernel),

@@ -35,10 +35,10 @@ static AHEAD: Fix = Fix {
 
 /// Where the gaps lie between the kernels of one program, and kernels are launched in graphs as far as they can be.
 static INSIDE: Fix = Fix {
-    jax: "give each kernel more to do: one op over all iterations in place of a loop of small ones (`jax.vmap`, a batched product), several iterations at a time (`unroll` of `lax.scan` and `lax.map`'s `batch_size`)",
-    tensorflow: "give each kernel more to do: one op over all iterations in place of a loop of small ones (`tf.vectorized_map`, a batched product), a larger batch",
-    pytorch: "give each kernel more to do: one op over all iterations in place of a loop of small ones (`torch.vmap`, a batched product), a larger batch",
-    any: "give each kernel more to do: one op over all iterations in place of a loop of small ones, a larger batch",
+    jax: "give each kernel more to do: one op over all iterations instead of a loop of small ones (`jax.vmap`, a batched product), several iterations at a time (`unroll` of `lax.scan` and `lax.map`'s `batch_size`)",
+    tensorflow: "give each kernel more to do: one op over all iterations instead of a loop of small ones (`tf.vectorized_map`, a batched product), a larger batch",
+    pytorch: "give each kernel more to do: one op over all iterations instead of a loop of small ones (`torch.vmap`, a batched product), a larger batch",
+    any: "give each kernel more to do: one op over all iterations instead of a loop of small ones, a larger batch",
 };
 
 static ON_TPU: Fix = Fix {

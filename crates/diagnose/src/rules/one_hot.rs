@@ -20,16 +20,16 @@ pub(super) static RULE: Rule = Rule {
 };
 
 static LEVER: Fix = Fix {
-    jax: "index the table (`table[ids]`, `jnp.take`) in place of `jax.nn.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
-    tensorflow: "index the table (`tf.gather`, `tf.nn.embedding_lookup`) in place of `tf.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
-    pytorch: "index the table (`table[ids]`, `torch.nn.Embedding`) in place of `one_hot(ids, n) @ table`; its gradient is then a scatter-add",
-    any: "index the table in place of multiplying it by a one-hot matrix; its gradient is then a scatter-add",
+    jax: "index the table (`table[ids]`, `jnp.take`) instead of `jax.nn.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
+    tensorflow: "index the table (`tf.gather`, `tf.nn.embedding_lookup`) instead of `tf.one_hot(ids, n) @ table`; its gradient is then a scatter-add",
+    pytorch: "index the table (`table[ids]`, `torch.nn.Embedding`) instead of `one_hot(ids, n) @ table`; its gradient is then a scatter-add",
+    any: "index the table instead of multiplying it by a one-hot matrix; its gradient is then a scatter-add",
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
         return Outcome::unknown(
-            "the profile does not hold the programs, so the operands of products are unknown",
+            "the profile does not have the programs, so the operands of products are unknown",
         );
     }
     let found = evidence.one_hots();

@@ -26,7 +26,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let Some(all) = evidence.padding() else {
         return Outcome::unknown(
-            "the profile does not hold the programs, or the tiles of this chip are not known",
+            "the profile does not have the programs, or the tiles of this chip are not known",
         );
     };
     // An op that is slower than its like has a finding of its own, with what it fills in the evidence.

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let movers = evidence.movers();
     if !movers.is_empty() && movers.iter().all(|mover| mover.purpose == Purpose::Unknown) {
-        return Outcome::unknown("the profile does not hold the HLO of the programs that copy");
+        return Outcome::unknown("the profile does not have the HLO of the programs that copy");
     }
     let own = group(evidence, movers, |purpose| matches!(purpose, Purpose::Relayout { .. }));
     let said = format!("such relayouts take {} of the active window", units::share(own.share));

@@ -58,7 +58,7 @@ struct Sorted<'e, 'p> {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
         return Outcome::unknown(
-            "the profile does not hold the programs, so how much of a sort is used is unknown",
+            "the profile does not have the programs, so how much of a sort is used is unknown",
         );
     }
     let found = sorts(evidence);

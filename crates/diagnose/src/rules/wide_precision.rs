@@ -63,7 +63,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops: Vec<&Op<'_>> = evidence.ops().iter().filter(is_compute).collect();
     if ops.iter().all(|op| evidence.instruction(op).is_none()) {
         return Outcome::unknown(
-            "the profile does not hold the programs, so the types of values are unknown",
+            "the profile does not have the programs, so the types of values are unknown",
         );
     }
     let is_cpu = evidence.is_cpu();

@@ -171,7 +171,7 @@ pub(super) fn coverage(facts: &[Fact<'_, '_>], all_ps: i64) -> Table {
         ];
         table.push(row);
     };
-    push("held against the roofline", &|fact| fact.limit.reason().is_none());
+    push("compared with the roofline", &|fact| fact.limit.reason().is_none());
     push("  of these multiply, type not known", &is_untyped);
     for limit in [Limit::NotCompute, Limit::NoFlops, Limit::NoBytes, Limit::NoPeaks] {
         push(limit.reason().unwrap_or_default(), &|fact| fact.limit == limit);

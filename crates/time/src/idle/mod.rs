@@ -26,7 +26,7 @@ pub static ANALYSIS: Analysis = Analysis {
     needs: &[
         "a device's op lines (TPU, GPU) or host events that name HLO ops (CPU)",
         "program executions, to tell gaps between programs from gaps inside: XLA Modules lines (TPU) or ops that name their program",
-        "the profiler's start and stop times, for what lies outside the program",
+        "the profiler's start and stop times, for time outside the program",
     ],
     reads: &[Input::Profile],
     example: "idle logs",

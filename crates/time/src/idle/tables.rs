@@ -40,7 +40,7 @@ pub(super) fn waterfall(sums: &Times, devices: usize) -> Table {
             share(
                 "share_of_active_window",
                 "Of active window",
-                "Of the time from a device's first op to its last; unknown for what lies outside.",
+                "Of the time from a device's first op to its last; unknown for time outside it.",
                 of(total, active).filter(|_| !outside(class))
             ),
             duration(

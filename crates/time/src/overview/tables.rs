@@ -71,7 +71,7 @@ pub(super) fn idle(usage: &Usage) -> Table {
             share(
                 "share_of_active_window",
                 "Of active window",
-                "Of the time between first and last op; unknown for what lies outside.",
+                "Of the time between first and last op; unknown for time outside it.",
                 in_active.then(|| time_ps / usage.active_ps().max(1.0))
             ),
         ];

@@ -33,14 +33,14 @@ pub(super) fn parts(measured: &Measured<'_>) -> Table {
     let mut table = Vec::new();
     for (word, time, count) in rows {
         let row = row![
-            text("part", "Part", "What the time on the path goes to.", word),
+            text("part", "Part", "What takes the time on the path.", word),
             duration("time_ps", "Time", "Time on the path. The parts add up to the step.", time),
             share("share", "Share", "Of the step.", share(time, measured)),
             count("segments", "Stretches", "Stretches of the path without a break.", count),
         ];
         table.push(row);
     }
-    Table::of("parts", "What the critical path goes to", table)
+    Table::of("parts", "What takes the time of the critical path", table)
 }
 
 fn share(time: i64, measured: &Measured<'_>) -> Option<f64> {

@@ -10,9 +10,9 @@ use haloscope_time::fix::Fix;
 
 static LEVER: Fix = Fix {
     jax: "jax.jit(..., donate_argnums or donate_argnames) for what the call replaces",
-    tensorflow: "keep what the call replaces in a tf.Variable and assign to it, so that its buffer is used again",
-    pytorch: "update in place what the call replaces, so that its buffer is used again",
-    any: "donate to the call what it replaces, so that its buffer is used again",
+    tensorflow: "keep what the call replaces in a tf.Variable and assign to it, so that its buffer is reused",
+    pytorch: "update in place what the call replaces, so that its buffer is reused",
+    any: "donate to the call what it replaces, so that its buffer is reused",
 };
 
 pub(super) fn check(context: &Context<'_, '_>) -> Outcome {
