@@ -104,7 +104,7 @@ pub(super) fn values(measured: &Measured<'_>, talk: &Talk) -> Vec<Value> {
         ),
         Value::new(
             "last_device",
-            "Last",
+            "Last to arrive",
             latest.map(|late| late.name.as_str()),
             Unit::None,
             Status::Estimated,
