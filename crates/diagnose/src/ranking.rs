@@ -162,7 +162,7 @@ mod tests {
         let all = ranked(&all);
         assert_eq!(shares(&all)[1], (Standing::Symptom, "exposed_communication", 0.0));
         assert_eq!(all[1].1.speedup, None);
-        assert!(all[1].1.ceiling.starts_with("nothing of its own"), "{}", all[1].1.ceiling);
+        assert!(all[1].1.ceiling.starts_with("nothing on its own"), "{}", all[1].1.ceiling);
     }
 
     #[test]

@@ -89,6 +89,8 @@ thresholds! {
     MEMORY_FULL: "memory_full", "bytes in use at the peak, of the device's memory", Share, 0.90, 1.0, PRACTICE;
     REDUCE: "reduce", "share of the active window in reductions", Share, 0.10, 0.30, PRACTICE;
     RECOMPUTATION: "recomputation", "share of the active window in ops that compute the forward pass again", Share, 0.05, 0.25, OURS;
+    RANDOM_NUMBERS: "random_numbers", "share of the active window in ops that draw random numbers", Share, 0.10, 0.30, OURS;
+    CONSTANT_WORK: "constant_work", "share of the active window in functions of constants that each execution computes again", Share, 0.05, 0.20, OURS;
     SPARSE_CORE: "sparse_core", "share of the active window in synchronous collectives while SparseCores idle", Share, 0.05, 0.20, OURS;
     UNFUSED: "unfused", "share of the active window that passing one value through memory takes", Share, 0.02, 0.10, OURS;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;

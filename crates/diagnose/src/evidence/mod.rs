@@ -12,6 +12,7 @@ mod host_counts;
 pub(super) mod host_events;
 pub(super) mod host_ops;
 mod host_words;
+pub(super) mod inner;
 pub(super) mod kernels;
 pub(super) mod names;
 pub(super) mod one_hot;

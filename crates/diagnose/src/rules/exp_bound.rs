@@ -90,7 +90,7 @@ mod tests {
     fn an_op_of_exponentials_in_fast_memory_is_found() {
         let found = check(&super::RULE, vec![run("x"), Made::program(PROGRAM)]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
-        assert!(found.findings[0].claim.contains("bound 100.0%"), "{found:?}");
+        assert!(found.findings[0].claim.contains("limit 100.0%"), "{found:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod below_usual;
 mod blocking_reads;
 mod command_buffers;
 mod compilation_in_window;
+mod constant_work;
 mod copies;
 mod data_formatting;
 mod debug_callbacks;
@@ -45,6 +46,7 @@ mod near_roof;
 mod one_hot;
 mod padding_waste;
 mod periodic_stall;
+mod random_numbers;
 mod recompilation;
 mod recomputation;
 mod reduce_heavy;
@@ -106,6 +108,8 @@ pub(super) static ALL: &[&Rule] = &[
     &one_hot::RULE,
     &whole_sort::RULE,
     &wide_precision::RULE,
+    &random_numbers::RULE,
+    &constant_work::RULE,
     &padding_waste::RULE,
     &kernel_starved::RULE,
     &spill_cliff::RULE,

@@ -1,6 +1,8 @@
 //! Floats that are wider than the device is fast at: products of 32-bit operands on accelerators, 64-bit floats everywhere.
 
-use haloscope_hlo::{ElementType, Matmul};
+use std::collections::BTreeSet;
+
+use haloscope_hlo::{ElementType, InstructionIdx, Matmul, Module};
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -36,6 +38,9 @@ const OF_32_BITS: f64 = 0.5;
 /// 7.4 times the rate with them for an H100 (494.7 TFLOP/s of TF32 to 67) and 8 times for an A100 (156 to 19.5).
 const OF_EXACT_32_BITS: f64 = 1.0 - 1.0 / 7.4;
 
+/// A smaller part of an op in 64-bit floats is a scale or a sum, which costs nothing.
+const LEAST_PART: f64 = 0.1;
+
 /// For 64-bit floats.
 static NARROWER: Fix = Fix::jax_or(
     "leave `jax_enable_x64` off, or give arrays a type of 32 bits or fewer: NumPy's own default is float64",
@@ -67,16 +72,25 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         );
     }
     let is_cpu = evidence.is_cpu();
-    let (doubles, rest): (Vec<&Op<'_>>, Vec<&Op<'_>>) =
-        ops.into_iter().partition(|op| is_double(evidence, op));
+    let programs = programs_of_64_bits(evidence, &ops);
+    let (mut doubles, mut rest, mut doubles_ps) = (Vec::new(), Vec::new(), 0.0);
+    for op in ops {
+        let has_any = op.meta.program_id.is_none_or(|id| programs.contains(&id));
+        let part = if has_any { of_64_bits(evidence, op) } else { 0.0 };
+        if part < LEAST_PART {
+            rest.push(op);
+        } else {
+            doubles.push(op);
+            doubles_ps += op.self_ps as f64 * part;
+        }
+    }
     let singles: Vec<&Op<'_>> =
         rest.into_iter().filter(|op| !is_cpu && is_wide(&evidence.products(op), 32)).collect();
-    let share = |ops: &[&Op<'_>]| {
-        evidence.of_active(ops.iter().map(|op| op.self_ps as f64).sum::<f64>() * evidence.compute_scale())
-    };
+    let of_active = |ps: f64| evidence.of_active(ps * evidence.compute_scale());
+    let share = |ops: &[&Op<'_>]| of_active(ops.iter().map(|op| op.self_ps as f64).sum());
     let said = format!(
         "ops on 64-bit floats take {} of the active window{}",
-        units::share(share(&doubles)),
+        units::share(of_active(doubles_ps)),
         if is_cpu {
             String::new()
         } else {
@@ -86,12 +100,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let mut findings = Vec::new();
     let (exact, singles): (Vec<&Op<'_>>, Vec<&Op<'_>>) =
         singles.into_iter().partition(|op| has_tensor_cores(evidence) && evidence.is_exact_product(op));
-    for (ops, finding) in [
-        (&doubles, of_doubles as fn(&Evidence<'_>, &[&Op<'_>], f64) -> Finding),
-        (&exact, of_exact),
-        (&singles, of_singles),
+    for (ops, share, finding) in [
+        (&doubles, of_active(doubles_ps), of_doubles as fn(&Evidence<'_>, &[&Op<'_>], f64) -> Finding),
+        (&exact, share(&exact), of_exact),
+        (&singles, share(&singles), of_singles),
     ] {
-        let share = share(ops);
         if WIDE_PRECISION.grade(share) != Grade::Good {
             findings.push(finding(evidence, ops, share));
         }
@@ -198,6 +211,13 @@ fn links(evidence: &Evidence<'_>, ops: &[&Op<'_>]) -> Vec<Link> {
 /// The types of an op in words: `f64 x f64`, of its largest product, else of its result.
 fn types(evidence: &Evidence<'_>, op: &Op<'_>) -> String {
     let products = evidence.products(op);
+    let part = of_64_bits(evidence, op);
+    if (LEAST_PART..1.0).contains(&part) {
+        return format!(
+            "64-bit floats in about {} of what it computes, by its instructions",
+            units::share(part)
+        );
+    }
     match (products.iter().max_by_key(|product| product.flops()), evidence.instruction(op)) {
         (Some(product), _) => format!("operands of {} x {}", product.lhs.name(), product.rhs.name()),
         (None, Some((decoded, index))) => format!("a result of {}", decoded.module.instruction(index).shape),
@@ -205,14 +225,35 @@ fn types(evidence: &Evidence<'_>, op: &Op<'_>) -> String {
     }
 }
 
-/// Whether an op multiplies 64-bit floats, or makes them.
-fn is_double(evidence: &Evidence<'_>, op: &Op<'_>) -> bool {
+/// The programs in which some instruction gives 64-bit floats: of the others no op needs a look.
+fn programs_of_64_bits(evidence: &Evidence<'_>, ops: &[&Op<'_>]) -> BTreeSet<u64> {
+    let ids: BTreeSet<u64> = ops.iter().filter_map(|op| op.meta.program_id).collect();
+    let has_any = |id: &u64| {
+        let module = evidence.program(*id).map(|decoded| &decoded.module);
+        module.is_some_and(|module| module.instructions().any(|(index, _)| gives(module, index)))
+    };
+    ids.into_iter().filter(has_any).collect()
+}
+
+/// Whether some of what an instruction gives are 64-bit floats.
+fn gives(module: &Module, index: InstructionIdx) -> bool {
+    module.instruction(index).shape.leaves().iter().any(|leaf| is_float(leaf.element_type, 64))
+}
+
+/// What part of an op's time goes to 64-bit floats: all of it where it multiplies them or gives them as its result, else that of the
+/// instructions inside of it that compute them.
+fn of_64_bits(evidence: &Evidence<'_>, op: &Op<'_>) -> f64 {
+    let Some((decoded, index)) = evidence.instruction(op) else { return 0.0 };
     let products = evidence.products(op);
-    if !products.is_empty() {
-        return is_wide(&products, 64);
+    if is_wide(&products, 64) || products.is_empty() && gives(&decoded.module, index) {
+        return 1.0;
     }
-    let Some((decoded, index)) = evidence.instruction(op) else { return false };
-    decoded.module.instruction(index).shape.leaves().iter().any(|leaf| is_float(leaf.element_type, 64))
+    let reads = |module: &Module, index: InstructionIdx| {
+        let operand = module.instruction(index).operands.first();
+        operand.is_some_and(|operand| gives(module, *operand))
+    };
+    // A conversion from 64 bits, and a comparison of them, have results of another type.
+    evidence.part_of(op, |module, index| gives(module, index) || reads(module, index)).unwrap_or(0.0)
 }
 
 fn is_float(kind: ElementType, bits: u32) -> bool {
@@ -266,6 +307,28 @@ mod tests {
         assert!(found.findings[0].claim.starts_with("Ops on 64-bit floats take 60.0%"), "{found:?}");
         assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.46).abs() < 1e-9, "{found:?}");
         assert_eq!(found.findings.len(), 1);
+    }
+
+    /// A fusion that takes 60 of 100 us and computes on this type inside of it: operands and results are of 32 bits.
+    fn inside(kind: &str) -> Made {
+        let text = "HloModule m\n\nsoft {\n  p = f32[64,64]{1,0} parameter(0)\n  c = T[64,64]{1,0} convert(p)\n  x = T[64,64]{1,0} exponential(c)\n  y = T[64,64]{1,0} multiply(x, x)\n  ROOT o = f32[64,64]{1,0} convert(y)\n}\n\nENTRY e {\n  p = f32[64,64]{1,0} parameter(0)\n  d = f32[64,64]{1,0} fusion(p), kind=kLoop, calls=soft\n  ROOT n = f32[64,64]{1,0} negate(d)\n}\n";
+        Made::program(&text.replace("T[", &format!("{kind}[")))
+    }
+
+    #[test]
+    fn what_is_of_64_bits_inside_of_a_fusion_counts_by_its_part() {
+        let mut tpu = Made::tpu(0);
+        tpu.programs(&[("jit_step(7)", 0, 100 * US)]);
+        tpu.ops(&[("d", "loop fusion", 0, 60 * US), ("n", "loop fusion", 60 * US, 40 * US)]);
+        let found = check(&super::RULE, vec![tpu, inside("f64")]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        // Everything but nothing: each instruction reads or gives 64 bits.
+        assert!(found.findings[0].claim.starts_with("Ops on 64-bit floats take 60.0%"), "{found:?}");
+        // Near miss: the same in 32 bits.
+        let mut tpu = Made::tpu(0);
+        tpu.programs(&[("jit_step(7)", 0, 100 * US)]);
+        tpu.ops(&[("d", "loop fusion", 0, 60 * US), ("n", "loop fusion", 60 * US, 40 * US)]);
+        assert_eq!(check(&super::RULE, vec![tpu, inside("f32")]).verdict, Verdict::Clear);
     }
 
     #[test]
