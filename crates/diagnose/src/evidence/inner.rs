@@ -1,8 +1,11 @@
 //! What the instructions inside of an op cost beside each other, roughly: which part of a fusion's time is whose.
 
+use std::collections::HashMap;
+
 use haloscope_hlo::{InstructionIdx, Module, Opcode, Shape};
 
 use super::Evidence;
+use haloscope_profile::DeviceKind;
 use haloscope_time::op_class::body;
 use haloscope_time::ops::Op;
 
@@ -25,8 +28,14 @@ impl<'p> Evidence<'p> {
     pub(crate) fn inner(&self, op: &Op<'_>) -> Option<(&Module, Vec<Inner>)> {
         let (decoded, index) = self.instruction(op)?;
         let module = &decoded.module;
-        let inner = |index| Inner { index, cost: cost(module, index) };
-        Some((module, body(module, index).into_iter().map(inner).filter(|one| one.cost > 0.0).collect()))
+        let body = body(module, index);
+        let is_tpu = self.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu);
+        let times = if is_tpu { HashMap::new() } else { evaluated(module, &body) };
+        let inner = |index| {
+            let times = times.get(&index).copied().unwrap_or(1.0);
+            Inner { index, cost: cost(module, index) * times }
+        };
+        Some((module, body.into_iter().map(inner).filter(|one| one.cost > 0.0).collect()))
     }
 
     /// What part of an op's cost is in these of its instructions; `None` where the profile does not have the program, or nothing costs.
@@ -38,12 +47,39 @@ impl<'p> Evidence<'p> {
     }
 }
 
+fn elements(shape: &Shape) -> f64 {
+    shape.leaves().iter().filter_map(|leaf| leaf.element_count()).map(|count| count as f64).sum()
+}
+
+/// How often each value of an instruction is computed. XLA's fusions for CPUs and GPUs compute what an element of the result needs for each
+/// element: what is broadcast, for each copy. Those that are computed once are left out.
+fn evaluated(module: &Module, body: &[InstructionIdx]) -> HashMap<InstructionIdx, f64> {
+    let mut count: HashMap<InstructionIdx, f64> = HashMap::new();
+    // Users stand behind what they use.
+    for index in body.iter().rev() {
+        let own = elements(&module.instruction(*index).shape);
+        let of_user = |user: &InstructionIdx| {
+            let opcode = module.instruction(*user).opcode;
+            let passes = opcode.is_elementwise()
+                || matches!(
+                    opcode,
+                    Opcode::Bitcast | Opcode::Broadcast | Opcode::Reshape | Opcode::Transpose
+                );
+            count.get(user).copied().filter(|_| passes)
+        };
+        let most = module.users(*index).iter().filter_map(of_user).fold(own, f64::max);
+        count.insert(*index, most);
+    }
+    let times = |(index, count): (InstructionIdx, f64)| {
+        let own = elements(&module.instruction(index).shape);
+        (own > 0.0 && count > own).then(|| (index, count / own))
+    };
+    count.into_iter().filter_map(times).collect()
+}
+
 /// What an instruction costs: moving values inside of a fusion costs nothing.
 fn cost(module: &Module, index: InstructionIdx) -> f64 {
     let hlo = module.instruction(index);
-    let elements = |shape: &Shape| -> f64 {
-        shape.leaves().iter().filter_map(|leaf| leaf.element_count()).map(|count| count as f64).sum()
-    };
     if let Some(product) = module.matmul(index) {
         return product.flops().unwrap_or(0) as f64 * OF_PRODUCT;
     }

@@ -50,8 +50,11 @@ mod random_numbers;
 mod recompilation;
 mod recomputation;
 mod reduce_heavy;
+mod repeated_values;
 mod slow_link;
+mod slow_products;
 mod slower_from_step;
+mod small_loop;
 mod small_programs;
 mod sparse_core;
 mod spill_cliff;
@@ -60,6 +63,7 @@ mod straggler;
 mod tracing_overhead;
 mod truncated_capture;
 mod unfused_relayouts;
+mod unjudged_ops;
 mod unknown_flops;
 mod whole_sort;
 mod wide_precision;
@@ -110,6 +114,9 @@ pub(super) static ALL: &[&Rule] = &[
     &wide_precision::RULE,
     &random_numbers::RULE,
     &constant_work::RULE,
+    &repeated_values::RULE,
+    &slow_products::RULE,
+    &small_loop::RULE,
     &padding_waste::RULE,
     &kernel_starved::RULE,
     &spill_cliff::RULE,
@@ -129,6 +136,7 @@ pub(super) static ALL: &[&Rule] = &[
     &recomputation::RULE,
     &donation_missed::RULE,
     &dominant_op::RULE,
+    &unjudged_ops::RULE,
     &sparse_core::RULE,
     &fusion_failures::RULE,
     &low_mfu_explained::RULE,

@@ -99,6 +99,22 @@ impl Made {
         made
     }
 
+    /// A CPU that runs one program once, of these ops: name, start, length.
+    pub(crate) fn cpu_ops(ops: &[(&str, i64, i64)]) -> Self {
+        let mut made = Self::named("/host:CPU");
+        made.line("tf_XLAPjRtCpuClient/1");
+        for (name, at, length) in ops {
+            let stats = [
+                ("hlo_op", Value::Str((*name).into())),
+                ("hlo_module", Value::Str("jit_step".into())),
+                ("program_id", Value::Uint(7)),
+                ("run_id", Value::Uint(0)),
+            ];
+            made.event(name, *at, *length, &stats);
+        }
+        made
+    }
+
     /// A CPU whose Python was traced: the loop calls `step` for each of these rounds, which launches one program, waits for it, and calls
     /// `then` for the rest of the round, where it is given. How long each round is and how long its program runs.
     pub(crate) fn traced_cpu(rounds: &[(i64, i64, Option<&str>)]) -> Self {
