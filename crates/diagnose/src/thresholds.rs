@@ -92,7 +92,7 @@ thresholds! {
     RANDOM_NUMBERS: "random_numbers", "share of the active window in ops that draw random numbers", Share, 0.10, 0.30, OURS;
     CONSTANT_WORK: "constant_work", "share of the active window in functions of constants that each execution computes again", Share, 0.05, 0.20, OURS;
     REPEATED_VALUES: "repeated_values", "share of the active window in ops that only repeat a value", Share, 0.05, 0.20, OURS;
-    SLOW_PRODUCTS: "slow_products", "share of the active window that products on a CPU lose to the fastest of the run", Share, 0.10, 0.30, OURS;
+    GROUPED_CONVOLUTION: "grouped_convolution", "share of the active window that convolutions in groups on a CPU lose to the fastest product of the run", Share, 0.10, 0.30, OURS;
     SMALL_LOOP: "small_loop", "share of the active window in ops of under 2 us inside of loops on a CPU", Share, 0.25, 0.50, OURS;
     UNJUDGED_OPS: "unjudged_ops", "share of the active window in ops of a CPU, whose peaks are not known", Share, 0.50, 0.90, OURS;
     SPARSE_CORE: "sparse_core", "share of the active window in synchronous collectives while SparseCores idle", Share, 0.05, 0.20, OURS;

@@ -20,6 +20,7 @@ mod exposed_communication;
 mod exposed_copies;
 mod few_devices_profiled;
 mod fusion_failures;
+mod grouped_convolution;
 mod host_bound;
 mod host_doing;
 mod host_offload;
@@ -52,7 +53,6 @@ mod recomputation;
 mod reduce_heavy;
 mod repeated_values;
 mod slow_link;
-mod slow_products;
 mod slower_from_step;
 mod small_loop;
 mod small_programs;
@@ -115,7 +115,7 @@ pub(super) static ALL: &[&Rule] = &[
     &random_numbers::RULE,
     &constant_work::RULE,
     &repeated_values::RULE,
-    &slow_products::RULE,
+    &grouped_convolution::RULE,
     &small_loop::RULE,
     &padding_waste::RULE,
     &kernel_starved::RULE,

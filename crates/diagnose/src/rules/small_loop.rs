@@ -15,7 +15,7 @@ use haloscope_time::ops::Op;
 
 pub(super) static RULE: Rule = Rule {
     id: "small_loop",
-    standing: Standing::Cause,
+    standing: Standing::Cost,
     on: &[DeviceKind::Cpu],
     needs: "the HLO of the programs, which says what runs inside of a loop",
     threshold: Some(&SMALL_LOOP),
