@@ -146,7 +146,7 @@ mod tests {
         assert!(jax(Some(Difference::Nothing)).contains("once, outside the loop"));
         let shapes = Difference::Shapes(vec![(3, vec!["f32[8]".into(), "f32[9]".into()])]);
         assert!(jax(Some(shapes)).contains("one shape"));
-        assert!(jax(Some(Difference::Computation)).contains("as an argument"));
+        assert!(jax(Some(Difference::Computation)).contains("as arguments"));
         assert!(jax(None).contains("jax_log_compiles"));
         // Another framework is not told JAX's options.
         let keras = Difference::fix(Some(&Difference::Nothing)).for_framework(WrittenIn::TensorFlow);

@@ -159,7 +159,7 @@ export const habitSteps = {
         .locator(".find-list li", { has: page.locator(".find-kind", { hasText: new RegExp(`^${kind}$`) }) })
         .first()
         .waitFor();
-      await page.waitForFunction(() => !document.querySelector(".find-foot").textContent.includes("looked for"));
+      await page.waitForFunction(() => !document.querySelector(".find-foot").textContent.includes("searching"));
       await page.keyboard.press("Enter");
       await page.locator("dialog.find").waitFor({ state: "detached" });
     };

@@ -177,7 +177,7 @@ fn metrics_and_limits_that_do_not_exist_are_errors() {
     };
     assert!(error("budget", "[step_tyme]\nmax = \"1ms\"\n").contains("step_time_p50"));
     assert!(error("budget", "[comm.exposed]\nmax = \"1ms\"\n").contains("exposed_ps_per_step"));
-    assert!(error("budget", "[check.passed]\nmax = 1\n").contains("no analysis of one run"));
+    assert!(error("budget", "[check.passed]\nmax = 1\n").contains("not an analysis of one run"));
     assert!(error("budget", "[bound_by]\nmax = 1\n").contains("not a number"));
     assert!(error("budget", "[step_time]\nmax = \"3GiB\"\n").contains("85ms"));
     assert!(error("claim", "latency").contains("latency<=0.71ms"));

@@ -133,7 +133,7 @@ fn a_path_and_none() {
     let none = path("operands");
     assert!(unknown(&none, "path_steps") && number(&none, "nodes") == 2.0);
     let error = try_ask("hlo graph", &profile, None, &[("node", "zz")]).unwrap_err();
-    assert!(error.to_string().contains("near it: "), "{error}");
+    assert!(error.to_string().contains("similar: "), "{error}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn a_token_that_can_be_guessed_is_refused() {
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{}", outcome.stderr);
         let says = |part: &str| outcome.stderr.contains(part);
         assert!(
-            says("16 at least") && says("openssl rand") && (short.is_empty() || !says(short)),
+            says("at least 16") && says("openssl rand") && (short.is_empty() || !says(short)),
             "{}",
             outcome.stderr
         );

@@ -361,7 +361,7 @@ mod tests {
         let error =
             |text: &str| judge(text, &device(1.0), None, None, false).err().map(|e| e.to_string()).unwrap();
         assert!(error("{\"p99_ms\": 3}").contains("no wall time"));
-        assert!(error("[").contains("no JSON"));
+        assert!(error("[").contains("not valid JSON"));
         // Without the baseline's profile nobody knows what the device won.
         let bench = r#"{"p50_ms": 1.0, "baseline": {"p50_ms": 2.0}}"#;
         let wall = judge(bench, &device(1.0), None, None, false).unwrap();

@@ -117,7 +117,7 @@ fn what_cannot_be_answered_is_refused_with_words() {
         ("/api/report/overview?run=nothing", 404, "nothing"),
         ("/api/report/overview?run=broken", 422, "host-0.xplane.pb"),
         ("/api/report/overview?something=1", 400, "steady"),
-        ("/api/report/overview?nothing=1", 400, "takes 204"),
+        ("/api/report/overview?nothing=1", 400, "accepts only 204"),
         ("/api/report/overview?steps=x", 400, "2-5"),
         ("/api/report/overview?window=3ms..1ms", 400, "3ms..1ms"),
         ("/api/report/overview?run=train&run=broken", 400, "twice"),

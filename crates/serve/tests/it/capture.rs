@@ -72,7 +72,8 @@ fn what_is_offered_is_said() {
         config.store = Store::new(&root).unwrap();
     });
     let memory = TestServer::with(|config| config.store = Store::in_memory());
-    for (server, why) in [(with("none"), "--capture-hosts"), (session, "one session"), (memory, "no folder")]
+    for (server, why) in
+        [(with("none"), "--capture-hosts"), (session, "one session"), (memory, "no local folder")]
     {
         let body = server.json("/api/capture");
         assert_eq!((&body["available"], &body["folder"]), (&false.into(), &Value::Null));

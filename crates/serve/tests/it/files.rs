@@ -70,5 +70,5 @@ fn a_run_is_saved_as_report_as_slice_and_under_other_names() {
     assert!(names.starts_with("kind,word,replacement\r\n"), "{names}");
     get("what=everything").refusal(400);
     let missing = get("what=slice&host=nobody").refusal(400);
-    assert!(missing.contains("is one of"), "{missing}");
+    assert!(missing.contains("must be one of"), "{missing}");
 }

@@ -50,8 +50,8 @@ fn ask(server: &TestServer, body: &Value) -> Answer {
 #[test]
 fn a_server_without_sql_answers_none() {
     let server = TestServer::start();
-    assert!(server.get("/api/query").refusal(404).contains("no SQL"));
-    assert!(ask(&server, &json!({"sql": "SELECT 1"})).refusal(404).contains("no SQL"));
+    assert!(server.get("/api/query").refusal(404).contains("does not answer SQL"));
+    assert!(ask(&server, &json!({"sql": "SELECT 1"})).refusal(404).contains("does not answer SQL"));
     assert_eq!(server.json("/api/analyses")["sql"], false);
 }
 
