@@ -114,7 +114,7 @@ fn bytes_behind_a_packed_file_are_a_remark() {
     assert!(!has_note(&asked("whole.xplane.pb.gz", packed()), "trailing_bytes"));
     let report = asked("more.xplane.pb.gz", [packed(), vec![7; 12]].concat());
     let note = report.quality.iter().find(|note| note.id == "trailing_bytes").unwrap();
-    assert!(note.message.contains("12 bytes"), "{}", note.message);
+    assert!(note.message.contains("12 extra bytes"), "{}", note.message);
     // All of the profile is there: nothing is to be said before it.
     assert!(report.findings.iter().all(|finding| finding.id != "file_not_whole"));
 }

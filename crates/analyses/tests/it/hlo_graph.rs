@@ -91,7 +91,7 @@ fn parts_of_a_text() {
     assert_eq!(body.texts[0].text.lines().count(), 5);
     let error = try_ask("hlo text", &profile, None, &[("computation", "bodi")]).unwrap_err();
     assert_eq!(error.exit_code(), 2);
-    assert!(error.to_string().contains("no computation `bodi` in `small`; near it: body"), "{error}");
+    assert!(error.to_string().contains("no computation `bodi` in `small`; similar: body"), "{error}");
 }
 
 #[test]

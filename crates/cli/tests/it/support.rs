@@ -54,7 +54,19 @@ pub(crate) fn script(program: &Path, body: &str) {
 
 /// What comes of a command.
 pub(crate) fn outcome(command: &mut Command) -> Outcome {
-    let output = command.output().unwrap();
+    // Another thread's process may still hold the program open for writing, for as long as it takes to start.
+    let is_busy = |of: &std::io::Result<_>| {
+        of.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy)
+    };
+    let mut output = command.output();
+    for _ in 0..50 {
+        if !is_busy(&output) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        output = command.output();
+    }
+    let output = output.unwrap();
     Outcome {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),

@@ -218,7 +218,7 @@ mod tests {
     fn what_makes_no_sense_is_refused() {
         let wrong = |asked: &Request| select(&table(), asked).expect_err("a refusal");
         assert!(wrong(&asked(&["sum(rate)"], "", &["category"], &[])).contains("do not add up"));
-        assert!(wrong(&asked(&["sum(op)"], "", &["category"], &[])).contains("no number"));
+        assert!(wrong(&asked(&["sum(op)"], "", &["category"], &[])).contains("not a number"));
         assert!(wrong(&asked(&["op"], "", &["category"], &[])).contains("count()"));
         assert!(wrong(&asked(&["nope"], "", &[], &[])).contains("has no column"));
         assert!(wrong(&asked(&[], "", &[], &["nope"])).contains("cannot sort"));
