@@ -59,6 +59,9 @@ pub(crate) struct HostTime {
     pub explained_inside_ps: i64,
     /// Time in which the launching thread waits for input, summed over devices.
     pub input: Part,
+    /// Of [`Doing::Read`] what lies behind the reads: what the host does with a result before it launches the next program, by the
+    /// outermost event inside of the loop, and by the innermost one.
+    pub behind_reads: (Vec<Named>, Vec<Named>),
     /// The event of any thread that best tells what goes on in the longest stretch of [`Doing::Other`].
     pub meanwhile: Option<Named>,
     /// What the stages of each host's input pipeline did meanwhile.
@@ -154,6 +157,8 @@ impl Evidence<'_> {
 
     fn host_time(&self) -> HostTime {
         let mut events: FxHashMap<HostId, HostEvents> = FxHashMap::default();
+        let mut calls: FxHashMap<HostId, BTreeMap<String, Vec<i64>>> = FxHashMap::default();
+        let mut behind: BTreeMap<HostId, Vec<(i64, i64)>> = BTreeMap::new();
         let mut time = HostTime::default();
         let mut sets: Stretches = BTreeMap::new();
         let mut hulls: BTreeMap<HostId, Vec<(i64, i64)>> = BTreeMap::new();
@@ -163,7 +168,9 @@ impl Evidence<'_> {
             time.has_events |= host.has_events;
             time.behind_ps = time.behind_ps.max(host.behind_ps);
             time.launchers.extend(host.main.map(|line| (device.host, line)));
-            let parts = parts(device, account, self.selection.window(position), host);
+            let called = calls.entry(device.host).or_insert_with(|| host.calls(self.profile));
+            let launched = launched_at(&account.launches, called);
+            let parts = parts(device, account, self.selection.window(position), host, &launched);
             for (doing, set) in &parts.by_doing {
                 let part = time.parts.entry(*doing).or_default();
                 add(part, device, set);
@@ -175,6 +182,7 @@ impl Evidence<'_> {
             add(&mut time.input, device, &parts.input);
             hulls.entry(device.host).or_default().push(active(account));
             sets.entry((None, device.host)).or_default().extend(parts.input.as_slice());
+            behind.entry(device.host).or_default().extend(parts.behind_reads.as_slice());
             time.devices.push(OfDevice { device: device.id, by_doing: parts.by_doing, input: parts.input });
         }
         for (id, hull) in hulls {
@@ -212,6 +220,13 @@ impl Evidence<'_> {
             part.names.extend(names);
             longest_first(&mut part.names);
         }
+        for (id, set) in behind {
+            let (Some(host), set) = (events.get(&id), Intervals::union_of(set)) else { continue };
+            time.behind_reads.0.extend(outermost(self.profile, host, id, &set));
+            time.behind_reads.1.extend(innermost(self.profile, host, id, &set));
+        }
+        longest_first(&mut time.behind_reads.0);
+        longest_first(&mut time.behind_reads.1);
         let longest = time.parts.get(&Doing::Other).and_then(|part| part.longest);
         time.meanwhile = longest.and_then(|stretch| {
             let host = self.profile.device(stretch.device).host;
@@ -251,15 +266,23 @@ struct Parts {
     launch_inside_ps: i64,
     explained_inside_ps: i64,
     input: Intervals,
+    /// Of the reads what lies behind them.
+    behind_reads: Intervals,
 }
 
-fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &HostEvents) -> Parts {
+fn parts(
+    device: &Device,
+    account: &Account,
+    cut: Option<&Intervals>,
+    host: &HostEvents,
+    launched: &[Option<i64>],
+) -> Parts {
     let clip = |set: Intervals| cut.map_or_else(|| set.clone(), |cut| set.intersect(cut));
     let waiting = clip(account.part(Class::Input).clone());
     let input =
         if host.waits_for_input() { waiting.intersect(host.spans(Doing::Input)) } else { waiting.clone() };
     let between = clip(account.part(Class::Between).clone()).union(&waiting.minus(&input));
-    let reads = reads(&between, host.spans(Doing::Read), &account.launches);
+    let reads = reads(&between, host.spans(Doing::Read), &account.launches, launched);
     let mut free = between;
     // The host of a GPU launches each kernel: a program stands still while the thread that does compiles or runs a callback.
     let inside = if device.kind == DeviceKind::Gpu {
@@ -268,10 +291,14 @@ fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &Hos
         Intervals::default()
     };
     let mut rest = inside.clone();
+    let mut behind_reads = Intervals::default();
     let mut by_doing = Vec::new();
     for doing in [Doing::Compile, Doing::Callback, Doing::Read, Doing::Transfer, Doing::Launch] {
         let spans = if doing == Doing::Read { &reads } else { host.spans(doing) };
         let mut own = free.intersect(spans);
+        if doing == Doing::Read {
+            behind_reads = own.minus(host.spans(Doing::Read));
+        }
         if matches!(doing, Doing::Compile | Doing::Callback) {
             own = own.union(&rest.intersect(spans));
             rest = rest.minus(spans);
@@ -282,7 +309,7 @@ fn parts(device: &Device, account: &Account, cut: Option<&Intervals>, host: &Hos
     by_doing.push((Doing::Other, free));
     let launch_inside_ps = rest.intersect(host.spans(Doing::Launch)).length();
     let explained_inside_ps = inside.length() - rest.length() + launch_inside_ps;
-    Parts { by_doing, launch_inside_ps, explained_inside_ps, input }
+    Parts { by_doing, launch_inside_ps, explained_inside_ps, input, behind_reads }
 }
 
 /// The rest of a gap is little where it is no more than this part of it.
@@ -328,11 +355,17 @@ fn goes_with(parts: &Parts, launches: &[Launch], sums: &mut BTreeMap<(Doing, Doi
 /// queue: the gap lasts until the next launch. Without the read, what the host does after it would have run beside the program
 /// before the gap: so much of the rest, and no more, is due to the read. A read that outlasts the gap waits for a program that
 /// is on its way already, and explains nothing; but where no program begins until it ends, what ends the gap is the copy of the
-/// result itself.
-fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals {
+/// result itself. Nor does a read explain a gap whose next program had been launched before the gap began (`launched`, by launch): the
+/// host was ahead.
+fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch], launched: &[Option<i64>]) -> Intervals {
     let mut found = Vec::new();
     let all: Vec<(i64, i64)> = reads.as_slice().iter().copied().filter(|r| r.1 - r.0 >= WAITS_PS).collect();
     for &(start, end) in gaps.as_slice() {
+        let next = launches.partition_point(|l| l.start_ps < end);
+        let at_ps = launched.get(next).copied().flatten();
+        if at_ps.is_some_and(|at_ps| at_ps < start.saturating_sub(CLOCKS_PS)) {
+            continue;
+        }
         let first = all.partition_point(|read| read.1 < start.saturating_sub(CLOCKS_PS));
         let mut ahead = launches[..launches.partition_point(|l| l.start_ps < start)]
             .last()
@@ -342,8 +375,7 @@ fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals 
             let to = read.1.max(start).saturating_add(std::mem::take(&mut ahead)).min(end);
             found.push((from, to));
         }
-        let next =
-            launches.get(launches.partition_point(|l| l.start_ps < end)).map_or(i64::MAX, |l| l.start_ps);
+        let next = launches.get(next).map_or(i64::MAX, |l| l.start_ps);
         let outlasts = |read: &&(i64, i64)| read.1 >= end && read.1 <= next;
         found.extend(
             all[first..]
@@ -354,6 +386,34 @@ fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch]) -> Intervals 
         );
     }
     Intervals::union_of(found)
+}
+
+/// Of the programs of one name so many must have a call in the capture.
+const CALLED: f64 = 0.8;
+
+/// When each program was launched: the n-th call of its name runs the n-th program. The first ones may have been launched before the
+/// capture (`i64::MIN`): as many as it takes for no program to begin before its call. `None` where nobody can tell.
+fn launched_at(launches: &[Launch], calls: &BTreeMap<String, Vec<i64>>) -> Vec<Option<i64>> {
+    let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (row, launch) in launches.iter().enumerate() {
+        rows.entry(&launch.module).or_default().push(row);
+    }
+    let mut at = vec![None; launches.len()];
+    for (module, rows) in rows {
+        let Some(calls) = calls.get(module) else { continue };
+        if (calls.len() as f64) < CALLED * rows.len() as f64 {
+            continue;
+        }
+        let begins_in_time = |before: &usize| {
+            let own = rows.iter().skip(*before).zip(calls);
+            own.into_iter().all(|(row, call)| launches[*row].start_ps.saturating_add(CLOCKS_PS) >= *call)
+        };
+        let Some(before) = (0..rows.len()).find(begins_in_time) else { continue };
+        for (place, row) in rows.iter().enumerate() {
+            at[*row] = place.checked_sub(before).map_or(Some(i64::MIN), |call| calls.get(call).copied());
+        }
+    }
+    at
 }
 
 /// What the launching thread does in this time, by the innermost event.
@@ -381,6 +441,37 @@ pub(super) fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &
         ps,
         count,
         total_ps: ps,
+    };
+    sums.into_iter().map(named).collect()
+}
+
+/// What the launching thread does in this time, by the outermost event that is not of the loop.
+fn outermost(profile: &Profile, host: &HostEvents, id: HostId, set: &Intervals) -> Vec<Named> {
+    let Some(line) = host.main.map(|line| profile.line(line)) else { return Vec::new() };
+    let plane = profile.plane(line.plane);
+    let label = |meta: u32| plane.meta_label(profile.source_of(plane), meta);
+    let mut is_loop: FxHashMap<u32, bool> = FxHashMap::default();
+    let mut sums: BTreeMap<u32, (i64, u64, i64)> = BTreeMap::new();
+    let mut until = i64::MIN;
+    for event in profile.events(line).iter() {
+        let around = || host.frames.iter().any(|frame| frame.name == label(event.meta));
+        if event.start_ps < until || *is_loop.entry(event.meta).or_insert_with(around) {
+            continue;
+        }
+        until = event.end_ps;
+        let at = |ps: i64| ps.saturating_sub(host.behind_ps);
+        let inside = set.overlap(at(event.start_ps), at(event.end_ps));
+        if inside > 0 {
+            let sum = sums.entry(event.meta).or_default();
+            *sum = (sum.0.saturating_add(inside), sum.1 + 1, sum.2.saturating_add(until - event.start_ps));
+        }
+    }
+    let named = |(meta, (ps, count, total_ps))| Named {
+        name: label(meta).into_owned(),
+        host: id,
+        ps,
+        count,
+        total_ps,
     };
     sums.into_iter().map(named).collect()
 }
@@ -451,19 +542,50 @@ mod tests {
         let launches = [launch(0, 100 * us), launch(400 * us, 500 * us)];
         let gap = set(&[(100 * us, 400 * us)]);
         // The host sees the result 10 us late, and takes 290 us more, of which 100 fit beside the program.
-        let found = reads(&gap, &set(&[(20 * us, 110 * us)]), &launches);
+        let found = reads(&gap, &set(&[(20 * us, 110 * us)]), &launches, &[]);
         assert_eq!(found, set(&[(100 * us, 210 * us)]));
         // A read that was over long before the device ran dry explains nothing.
-        assert_eq!(reads(&gap, &set(&[(20 * us, 60 * us)]), &launches), Intervals::default());
+        assert_eq!(reads(&gap, &set(&[(20 * us, 60 * us)]), &launches, &[]), Intervals::default());
         // Nor does one that returns at once.
-        assert_eq!(reads(&gap, &set(&[(150 * us, 151 * us)]), &launches), Intervals::default());
+        assert_eq!(reads(&gap, &set(&[(150 * us, 151 * us)]), &launches, &[]), Intervals::default());
         // Nor does one that waits for the program behind the gap.
-        assert_eq!(reads(&gap, &set(&[(90 * us, 510 * us)]), &launches), Intervals::default());
+        assert_eq!(reads(&gap, &set(&[(90 * us, 510 * us)]), &launches, &[]), Intervals::default());
         // One that ends before a program begins was for what ended the gap: a GPU copies the result first.
         let before_copy = set(&[(100 * us, 200 * us)]);
-        assert_eq!(reads(&before_copy, &set(&[(20 * us, 250 * us)]), &launches), before_copy);
+        assert_eq!(reads(&before_copy, &set(&[(20 * us, 250 * us)]), &launches, &[]), before_copy);
         // One that begins in the gap explains what follows.
-        let found = reads(&gap, &set(&[(150 * us, 160 * us)]), &launches);
+        let found = reads(&gap, &set(&[(150 * us, 160 * us)]), &launches, &[]);
         assert_eq!(found, set(&[(150 * us, 260 * us)]));
+    }
+
+    #[test]
+    fn a_read_explains_no_gap_whose_next_program_was_launched_before() {
+        let us = 1_000_000;
+        let launches = [launch(0, 100 * us), launch(400 * us, 500 * us)];
+        let gap = set(&[(100 * us, 400 * us)]);
+        let of = |at_ps: Option<i64>| reads(&gap, &set(&[(20 * us, 390 * us)]), &launches, &[Some(0), at_ps]);
+        assert_eq!(of(Some(50 * us)), Intervals::default());
+        // Near misses: the host launches it in the gap; nobody knows when.
+        assert_eq!(of(Some(391 * us)), gap);
+        assert_eq!(of(None), gap);
+    }
+
+    #[test]
+    fn calls_are_those_of_the_programs_in_order() {
+        let us = 1_000_000;
+        let launches: Vec<Launch> = [0, 100, 200, 300]
+            .map(|at| Launch { module: "jit_f".into(), ..launch(at * us, (at + 90) * us) })
+            .into();
+        let of = |calls: &[i64]| {
+            let calls = calls.iter().map(|at| at * us).collect();
+            launched_at(&launches, &BTreeMap::from([("jit_f".to_owned(), calls)]))
+        };
+        let at = |us: i64| Some(us * 1_000_000);
+        assert_eq!(of(&[-5, 95, 195, 295]), [at(-5), at(95), at(195), at(295)]);
+        // Two ahead: the first two were launched before the capture, the last two calls have no program in it.
+        assert_eq!(of(&[100, 200, 300, 390]), [Some(i64::MIN), at(100), at(200), at(300)]);
+        // Fewer calls than programs, and none.
+        assert_eq!(of(&[0, 95]), [None; 4]);
+        assert_eq!(launched_at(&launches, &BTreeMap::new()), [None; 4]);
     }
 }

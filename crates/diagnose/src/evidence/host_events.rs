@@ -401,6 +401,29 @@ impl HostEvents {
         Some(Puts { call, calls: (calls, with), arguments: puts as f64 / with.max(1) as f64 })
     }
 
+    /// When compiled functions were called from Python, by the name of their program (`jit_step`), in order: calls inside of a call are
+    /// traced into its program.
+    pub(super) fn calls(&self, profile: &Profile) -> BTreeMap<String, Vec<i64>> {
+        let mut calls: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        let mut open: FxHashMap<LineId, i64> = FxHashMap::default();
+        let mut modules: FxHashMap<(LineId, u32), Option<String>> = FxHashMap::default();
+        for kept in self.kept.iter().filter(|kept| kept.doing == Doing::Launch) {
+            let module = modules.entry((kept.line, kept.meta)).or_insert_with(|| {
+                let plane = profile.plane(profile.line(kept.line).plane);
+                module_of(&plane.meta_label(profile.source_of(plane), kept.meta))
+            });
+            let (Some(module), end_ps) = (module, open.entry(kept.line).or_insert(i64::MIN)) else {
+                continue;
+            };
+            if kept.start_ps >= *end_ps {
+                *end_ps = kept.end_ps;
+                calls.entry(module.clone()).or_default().push(kept.start_ps);
+            }
+        }
+        calls.values_mut().for_each(|starts| starts.sort_unstable());
+        calls
+    }
+
     /// Whether the thread that launches fetches input itself, so that it is known when it waits for some.
     pub(super) fn waits_for_input(&self) -> bool {
         self.fetches
@@ -441,6 +464,13 @@ impl HostEvents {
         }
         sums.into_values().collect()
     }
+}
+
+/// The name of the program that a call such as `PjitFunction(<lambda>)` runs: `jit__lambda_`.
+fn module_of(call: &str) -> Option<String> {
+    let function = call.strip_prefix("PjitFunction(")?.strip_suffix(')')?;
+    let word = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' };
+    Some(format!("jit_{}", function.chars().map(word).collect::<String>()))
 }
 
 /// Calls from which a compilation comes: of these the outermost around it, with tracing, lowering and the launch.

@@ -1,6 +1,7 @@
 //! The host waits for a result before it launches the next program, so that devices run dry.
 
 use crate::evidence::Evidence;
+use crate::evidence::host_events::{Named, doing};
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::HOST_CAUSE;
 use haloscope_report::units;
@@ -26,17 +27,36 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         "devices had nothing to run while their host waited for a result: {} of the active window",
         units::share(share)
     );
+    let behind = behind(evidence, part.ps);
     READS.judge(evidence, (&part, share, said), || Words {
         claim: format!(
-            "The host waits for results in `{}` before it launches the next program: this leaves the devices idle for {} of the active window",
+            "The host waits for results in `{}` before it launches the next program: this leaves the devices idle for {} of the active window{}",
             part.names.first().map_or("a read", |named| named.name.as_str()),
-            units::share(share)
+            units::share(share),
+            behind.as_ref().map_or_else(String::new, |(_, words)| format!(", mostly while it is in {words} after the read")),
         ),
         evidence: String::new(),
-        recommendation: "do not wait for results in each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and wait once".into(),
+        recommendation: behind.as_ref().map_or_else(String::new, |(name, _)| {
+            format!("take `{name}` off the loop: do it on another thread, or every n-th step; or ")
+        }) + "do not wait for results in each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and wait once",
         assuming: None,
         also: Vec::new(),
     })
+}
+
+/// An event behind reads with this part of what they cost is what the host does there.
+const MOST: f64 = 0.5;
+
+/// What the host does behind its reads, where that is most of what they cost: its name, and in words with what it mostly is.
+fn behind(evidence: &Evidence<'_>, of_ps: i64) -> Option<(String, String)> {
+    let (outer, inner) = &evidence.host().behind_reads;
+    let most = |named: &[Named]| {
+        named.first().filter(|one| one.ps as f64 >= MOST * of_ps as f64).map(|one| one.name.clone())
+    };
+    let name = most(outer).filter(|name| doing(name).is_none())?;
+    let within = most(inner).filter(|inner| *inner != name);
+    let words = within.map_or_else(|| format!("`{name}`"), |inner| format!("`{name}` (`{inner}`)"));
+    Some((name, words))
 }
 
 #[cfg(test)]
@@ -76,6 +96,55 @@ mod tests {
     #[test]
     fn a_read_that_ends_long_before_the_device_runs_dry_is_clear() {
         assert_eq!(check(&super::RULE, vec![tpu(), host(600)]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn what_the_host_does_with_a_result_is_named_where_it_is_most() {
+        // The read ends with the program; of the 300 us to the next launch the host logs for so many.
+        let logs = |us: i64| {
+            let mut host = Made::named("/host:CPU");
+            host.line("python");
+            for at in (0..10).map(|i| i * 1000 * US) {
+                host.event("$train.py:9 step", at, 1000 * US, &[]);
+                host.event("block_until_ready", at + 100 * US, 610 * US, &[]);
+                host.event("$train.py:20 log", at + 720 * US, us * US, &[]);
+                host.event("$<unknown> recv", at + 725 * US, (us - 10) * US, &[]);
+                host.event("PjitFunction(step)", at + 980 * US, 15 * US, &[]);
+            }
+            check(&super::RULE, vec![tpu(), host])
+        };
+        let found = &logs(220).findings[0];
+        assert!(
+            found.claim.ends_with("in `$train.py:20 log` (`$<unknown> recv`) after the read"),
+            "{found:?}"
+        );
+        assert!(found.recommendation.starts_with("take `$train.py:20 log` off the loop"), "{found:?}");
+        // Near miss: it is less than half of it.
+        let found = &logs(100).findings[0];
+        assert!(
+            !found.claim.contains("log") && found.recommendation.starts_with("do not block"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn programs_launched_ahead_do_not_wait_for_reads() {
+        // The host reads two steps back: each program is launched before the one before it ends.
+        let mut host = Made::named("/host:CPU");
+        host.line("python");
+        for at in (0..10).map(|i| i * 1000 * US) {
+            host.event("PjitFunction(step)", at - 800 * US, 10 * US, &[]);
+            host.event("block_until_ready", at - 780 * US, 500 * US, &[]);
+        }
+        assert_eq!(check(&super::RULE, vec![tpu(), host.clone()]).verdict, Verdict::Clear);
+        // Near miss: the calls are of another function, so that nobody knows when the program was launched.
+        let mut other = Made::named("/host:CPU");
+        other.line("python");
+        for at in (0..10).map(|i| i * 1000 * US) {
+            other.event("PjitFunction(other)", at - 800 * US, 10 * US, &[]);
+            other.event("block_until_ready", at - 780 * US, 500 * US, &[]);
+        }
+        assert_eq!(check(&super::RULE, vec![tpu(), other]).verdict, Verdict::Found);
     }
 
     #[test]
