@@ -44,10 +44,29 @@ const PACED: [&str; 10] = [
     "straggler",
 ];
 
+/// The rules whose causes lie in what hosts do between programs, or in some steps: time in which other programs held the loop up is theirs.
+const OF_HOSTS: [&str; 13] = [
+    "blocking_reads",
+    "compilation_in_window",
+    "debug_callbacks",
+    "eager_execution",
+    "host_bound",
+    "input_bound",
+    "large_transfers",
+    "launch_bound",
+    "periodic_stall",
+    "python_loop",
+    "recompilation",
+    "slower_from_step",
+    "step_jitter",
+];
+
 impl Cause {
-    /// The finding: ceiling 1 / (1 - saved share) (Amdahl 1967), no more than hosts can launch, and a severity that follows from it.
+    /// The finding: ceiling 1 / (1 - saved share) (Amdahl 1967), no more than hosts can launch, and a severity that follows from it. What lies
+    /// on devices is a share of the time in which nothing else held the loop up: shorter steps are held up for less.
     pub(super) fn into_finding(self, evidence: &Evidence<'_>) -> Finding {
         let saved = self.saved.filter(|share| share.is_finite());
+        let held_up = if OF_HOSTS.contains(&self.id) { 0.0 } else { evidence.interrupted() };
         let launched = evidence.pace_ps().zip(evidence.step_ps()).filter(|_| PACED.contains(&self.id));
         let most = launched.map(|(pace, step)| (1.0 - pace / step.max(1.0)).clamp(0.0, 1.0));
         let is_paced = saved.zip(most).is_some_and(|(saved, most)| saved > most);
@@ -67,7 +86,17 @@ impl Cause {
                         units::duration_ps(pace)
                     )
                 });
-                format!("{}{}, {}{paced}", speedup_words(share), step.unwrap_or_default(), self.assuming)
+                let words = if held_up > 0.0 {
+                    format!(
+                        "{:.2}x: {} of the active window, of which {} does not count, for other programs and the scheduler hold the loop up there",
+                        ceiling::speedup(of_rest(share, held_up)),
+                        units::share(share),
+                        units::share(held_up)
+                    )
+                } else {
+                    speedup_words(share)
+                };
+                format!("{words}{}, {}{paced}", step.unwrap_or_default(), self.assuming)
             }
             None => format!("not known: {}", self.assuming),
         };
@@ -81,7 +110,7 @@ impl Cause {
             claim: self.claim,
             evidence: self.evidence,
             ceiling,
-            speedup: saved.map(ceiling::speedup),
+            speedup: saved.map(|share| ceiling::speedup(of_rest(share, held_up))),
             recommendation: self.recommendation,
             falsifier: self.falsifier,
             status: self.status,
@@ -91,10 +120,15 @@ impl Cause {
     }
 }
 
+/// A share of the active window as one of what is left without another share.
+fn of_rest(share: f64, without: f64) -> f64 {
+    (share / (1.0 - without)).min(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{launched, with_evidence};
+    use crate::tests::{Made, US, launched, with_evidence};
 
     /// The finding of a rule that would save so much, where a step takes 1000 us and the thread that launches is busy for 500 of them, or
     /// where nobody knows for how long it is.
@@ -120,6 +154,31 @@ mod tests {
             let found = finding(id, Some(saved), is_launched);
             assert!((found.speedup.unwrap() - 1.0 / (1.0 - saved)).abs() < 1e-6, "{id}: {found:?}");
             assert!(found.ceiling.ends_with("if it went"), "{id}: {}", found.ceiling);
+        }
+    }
+
+    #[test]
+    fn time_in_which_other_programs_hold_a_loop_up_does_not_stay() {
+        // Programs of 900 us, and of twenty rounds five in which the loop calls nothing for 900 us more.
+        let run = |late: i64| {
+            let round = |n: i64| ((900 + 10 + if n % 4 == 1 { late } else { 0 }) * US, 900 * US, None);
+            vec![Made::traced_cpu(&(0..20).map(round).collect::<Vec<_>>())]
+        };
+        let gain = |id, late| {
+            let mut found = Finding::default();
+            with_evidence(run(late), |evidence| {
+                let cause = Cause { id, saved: Some(0.5), assuming: "if it went".into(), ..Cause::default() };
+                found = cause.into_finding(evidence);
+            });
+            found
+        };
+        let found = gain("whole_sort", 900);
+        // They are a fifth of the time.
+        assert!((found.speedup.unwrap() - 1.0 / (1.0 - 0.5 / 0.8)).abs() < 0.05, "{found:?}");
+        assert!(found.ceiling.contains("50.0% of the active window, of which 19"), "{found:?}");
+        // Near misses: it is what hosts do that goes; so little is nothing.
+        for (id, late) in [("host_bound", 900), ("whole_sort", 20)] {
+            assert_eq!(gain(id, late).speedup, Some(2.0), "{id}");
         }
     }
 

@@ -10,7 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Evidence;
 use super::host_events::{Doing, HostEvents, LoopFrame, Named, Puts};
+use crate::thresholds::{Grade, INTERRUPTIONS};
 use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, LineId, Profile};
+use haloscope_report::units;
 use haloscope_time::account::{Account, Class};
 use haloscope_time::input::{Pipeline, Stage};
 use haloscope_time::intervals::Intervals;
@@ -83,6 +85,20 @@ pub(crate) struct HostTime {
     launches: u64,
     /// Whether Python's tracer recorded the launching threads.
     pub is_traced: bool,
+    /// The time between two programs of a processor in which its traced loop called nothing.
+    pub dark: Vec<Dark>,
+    /// The same with reads of results that were there.
+    held_up: Vec<Dark>,
+}
+
+/// The part of the time between two programs in which the loop that launches them called nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dark {
+    /// The program before it.
+    pub behind: Option<u64>,
+    pub ps: i64,
+    /// What between these programs is there nearly always: three times in four it is more.
+    pub usual_ps: i64,
 }
 
 /// When a device had no program to run, by what its host did.
@@ -150,6 +166,20 @@ impl HostTime {
 }
 
 impl Evidence<'_> {
+    /// The share of the active window in which the traced loop of a processor usually calls nothing behind these programs.
+    pub(crate) fn dark_behind(&self, takes: impl Fn(u64) -> bool) -> f64 {
+        let of = self.host().dark.iter().filter(|dark| dark.behind.is_some_and(&takes));
+        self.of_active(units::sum(of.map(|dark| dark.usual_ps)) as f64)
+    }
+
+    /// The share of the active window in which the traced loop of a processor called nothing, or waited for a result that was there, for
+    /// longer than is usual between these programs: other programs and the scheduler hold it up, at any time.
+    pub(crate) fn interrupted(&self) -> f64 {
+        let unusual = self.host().held_up.iter().map(|dark| dark.ps - dark.usual_ps);
+        let share = self.of_active(units::sum(unusual) as f64);
+        if INTERRUPTIONS.grade(share) == Grade::Good { 0.0 } else { share }
+    }
+
     /// The time between programs by what hosts did.
     pub(crate) fn host(&self) -> &HostTime {
         self.host.get_or_init(|| self.host_time())
@@ -183,6 +213,15 @@ impl Evidence<'_> {
             hulls.entry(device.host).or_default().push(active(account));
             sets.entry((None, device.host)).or_default().extend(parts.input.as_slice());
             behind.entry(device.host).or_default().extend(parts.behind_reads.as_slice());
+            if host.is_traced && device.kind == DeviceKind::Cpu {
+                let of =
+                    |doing| parts.by_doing.iter().find(|(own, _)| *own == doing).map(|(_, set)| set.clone());
+                let own = of(Doing::Other).unwrap_or_default().intersect(&own_of_loop(self.profile, host));
+                // A result that is there, and a thread that still waits for it.
+                let reads = of(Doing::Read).unwrap_or_default().minus(&parts.behind_reads);
+                time.held_up.extend(dark(&account.launches, &own.union(&reads)));
+                time.dark.extend(dark(&account.launches, &own));
+            }
             time.devices.push(OfDevice { device: device.id, by_doing: parts.by_doing, input: parts.input });
         }
         for (id, hull) in hulls {
@@ -445,6 +484,44 @@ pub(super) fn innermost(profile: &Profile, host: &HostEvents, id: HostId, set: &
     sums.into_iter().map(named).collect()
 }
 
+/// When the innermost event of the launching thread is one that launches lie in.
+fn own_of_loop(profile: &Profile, host: &HostEvents) -> Intervals {
+    let Some(line) = host.main.map(|line| profile.line(line)) else { return Intervals::default() };
+    let plane = profile.plane(line.plane);
+    let label = |meta: u32| plane.meta_label(profile.source_of(plane), meta);
+    let mut is_loop: FxHashMap<u32, bool> = FxHashMap::default();
+    let mut found = Vec::new();
+    walk_innermost(profile.events(line).iter(), |event, from, to| {
+        let around = || host.frames.iter().any(|frame| frame.name == label(event.meta));
+        if *is_loop.entry(event.meta).or_insert_with(around) {
+            found.push((from.saturating_sub(host.behind_ps), to.saturating_sub(host.behind_ps)));
+        }
+    });
+    Intervals::union_of(found)
+}
+
+/// Fewer times between two programs do not tell what is usual there.
+const FEWEST_GAPS: usize = 4;
+
+/// The part of each time between programs that is in a set, beside what is usual between these two.
+fn dark(launches: &[Launch], set: &Intervals) -> Vec<Dark> {
+    type Kind<'a> = (&'a str, &'a str);
+    let mut kinds: BTreeMap<Kind<'_>, Vec<(Option<u64>, i64)>> = BTreeMap::new();
+    for pair in launches.windows(2) {
+        let ps = set.overlap(pair[0].end_ps, pair[1].start_ps.max(pair[0].end_ps));
+        kinds.entry((&pair[0].module, &pair[1].module)).or_default().push((pair[0].program_id, ps));
+    }
+    let mut found = Vec::new();
+    for gaps in kinds.into_values() {
+        let mut lengths: Vec<i64> = gaps.iter().map(|gap| gap.1).collect();
+        lengths.sort_unstable();
+        // Of few, nothing is said to be unusual.
+        let usual = if lengths.len() < FEWEST_GAPS { i64::MAX } else { lengths[lengths.len() / 4] };
+        found.extend(gaps.into_iter().map(|(behind, ps)| Dark { behind, ps, usual_ps: usual.min(ps) }));
+    }
+    found
+}
+
 /// What the launching thread does in this time, by the outermost event that is not of the loop.
 fn outermost(profile: &Profile, host: &HostEvents, id: HostId, set: &Intervals) -> Vec<Named> {
     let Some(line) = host.main.map(|line| profile.line(line)) else { return Vec::new() };
@@ -587,5 +664,26 @@ mod tests {
         // Fewer calls than programs, and none.
         assert_eq!(of(&[0, 95]), [None; 4]);
         assert_eq!(launched_at(&launches, &BTreeMap::new()), [None; 4]);
+    }
+
+    #[test]
+    fn what_a_loop_waits_for_now_and_then_is_not_what_it_always_waits_for() {
+        let us = 1_000_000;
+        let named = |at: i64, module: &str| Launch {
+            module: module.into(),
+            program_id: Some(7),
+            ..launch(at * us, (at + 10) * us)
+        };
+        // A gap of 90 us behind each of ten programs, dark for 5 us, and of two for all of it.
+        let launches: Vec<Launch> = (0..10).map(|n| named(n * 100, "jit_f")).collect();
+        let idle = (0..10).map(|n| (n * 100 + 10, n * 100 + if n % 5 == 2 { 100 } else { 15 }));
+        let idle = Intervals::union_of(idle.map(|(from, to)| (from * us, to * us)).collect());
+        let found = dark(&launches, &idle);
+        assert_eq!(found.len(), 9);
+        assert_eq!(found.iter().map(|one| one.ps - one.usual_ps).sum::<i64>(), 2 * 85 * us, "{found:?}");
+        // Near misses: all are as long; there are too few to tell.
+        let all = Intervals::one(0, 2000 * us);
+        assert!(dark(&launches, &all).iter().all(|one| one.ps == one.usual_ps && one.ps == 90 * us));
+        assert!(dark(&launches[..4], &idle).iter().all(|one| one.ps == one.usual_ps));
     }
 }

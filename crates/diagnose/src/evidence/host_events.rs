@@ -116,7 +116,7 @@ const LAUNCHES: [&str; 19] = [
 ];
 
 /// What an event of this name is, and whether that holds only on the thread that launches.
-pub(super) fn doing(name: &str) -> Option<(Doing, bool)> {
+pub(crate) fn doing(name: &str) -> Option<(Doing, bool)> {
     let whole = name;
     let name = name.split_once('#').map_or(name, |(name, _)| name);
     // Of a Python frame, `$file:line function`, the file says nothing.
