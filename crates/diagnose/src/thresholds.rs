@@ -99,6 +99,7 @@ thresholds! {
     UNFUSED: "unfused", "share of the active window that passing one value through memory takes", Share, 0.02, 0.10, OURS;
     BUBBLE: "bubble", "time of a step in which no op runs", Share, 0.05, 0.10, PRACTICE;
     CPU_GAP: "cpu_gap", "share of the active window in which a CPU runs no program or no op of one, for no reason that has a rule", Share, 0.10, 0.30, OURS;
+    COLD_WAITS: "cold_waits", "share of the active window in which a CPU has no program for one reason, for its programs to be slower behind it", Share, 0.10, 0.50, OURS;
     INTERRUPTIONS: "interruptions", "share of the active window in which the traced loop of a CPU calls nothing, or waits for a result that is there, beyond what is usual between these programs", Share, 0.01, 0.10, OURS;
     OVERLAP: "overlap", "asynchronous work that runs behind compute", Share, 0.90, 0.70, PRACTICE;
     STEADY_COPIES: "steady_copies", "time in copies and layout changes", Share, 0.01, 0.05, PRACTICE;

@@ -138,6 +138,11 @@ impl Variants {
         self.first_runs.iter().filter(|run| takes(run.start_ps)).map(|run| run.longer_ps).sum()
     }
 
+    /// Whether a first run began at this moment.
+    pub(crate) fn is_first_run(&self, start_ps: i64) -> bool {
+        self.first_runs.iter().any(|run| run.start_ps == start_ps)
+    }
+
     /// Beyond what the first runs are counted, in words.
     pub(crate) fn beyond(&self) -> &'static str {
         if self.is_estimated {

@@ -7,6 +7,8 @@ use haloscope_time::launches::Launch;
 use haloscope_time::steps::StepSource;
 
 use super::Evidence;
+use super::host_events::Doing;
+use crate::thresholds::{COLD_WAITS, Grade};
 
 /// A program that ran, over all devices.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +25,8 @@ pub(crate) struct Ran {
 
 /// A launch of no more ops than this does one thing.
 const SMALL: f64 = 4.0;
-/// Programs are slower for waits that take longer than they do.
-const COLD_FROM: f64 = 0.5;
+/// Up to this part of the launches of a program is as fast as it can be here.
+const FAST: f64 = 0.25;
 /// Fewer launches on a device are no loop.
 const SEVERAL: u64 = 3;
 /// An event of the host is a round of a loop around launches where it has so many in it.
@@ -69,6 +71,16 @@ impl Evidence<'_> {
     pub(crate) fn beyond_fastest_ps<K: Ord>(
         &self,
         kind: impl Fn(&Launch) -> K,
+        takes: impl FnMut(usize, &Launch) -> bool,
+    ) -> f64 {
+        self.beyond_ps(0.0, kind, takes)
+    }
+
+    /// The same beyond a quantile of those that are taken.
+    fn beyond_ps<K: Ord>(
+        &self,
+        fast: f64,
+        kind: impl Fn(&Launch) -> K,
         mut takes: impl FnMut(usize, &Launch) -> bool,
     ) -> f64 {
         let mut sum = 0.0;
@@ -77,28 +89,46 @@ impl Evidence<'_> {
             let window = self.selection.window(position);
             let is_in = |one: &&Launch| window.is_none_or(|w| w.overlap(one.start_ps, one.end_ps) > 0);
             let length = |one: &Launch| one.end_ps - one.start_ps;
-            let mut fastest: BTreeMap<K, i64> = BTreeMap::new();
+            let mut kinds: BTreeMap<K, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
             for one in account.launches.iter().filter(is_in) {
-                let own = fastest.entry(kind(one)).or_insert(i64::MAX);
-                *own = (*own).min(length(one));
+                let own = kinds.entry(kind(one)).or_default();
+                own.0.push(length(one));
+                own.1.extend(takes(position, one).then(|| length(one)));
             }
-            for one in account.launches.iter().filter(is_in).filter(|one| takes(position, one)) {
-                sum += fastest.get(&kind(one)).map_or(0.0, |least| (length(one) - least) as f64);
+            for (mut all, taken) in kinds.into_values() {
+                all.sort_unstable();
+                let least = all[((all.len() - 1) as f64 * fast) as usize];
+                sum += taken.into_iter().map(|own| (own - least).max(0) as f64).sum::<f64>();
             }
         }
         sum
     }
 
-    /// What the programs of a processor take beyond their fastest launch, a share of the active window: the part of it that goes with
-    /// waits of such a share. A processor that waited for long starts with cold caches and slow clocks, and shares them with what it waited
-    /// for. An estimate: other work takes longer for other reasons. Nothing on other devices, and for waits that are not most of what happens.
-    pub(crate) fn cold_launches(&self, waits: f64) -> f64 {
-        if !self.is_cpu() || waits < COLD_FROM {
+    /// What the programs of a processor take beyond their fast launches, a share of the active window: the part of it that goes with waits of
+    /// such a share, of the launches that `takes`. A processor that waited for long starts with cold caches and slow clocks, and shares them
+    /// with what it waited for. Where it waits for half of the time its fastest launch is the only one that may be none of these; where it
+    /// waits for less, up to a quarter of them. An estimate: other work takes longer for other reasons. Nothing on other devices, and for
+    /// waits that are little.
+    pub(crate) fn cold_behind_work(&self, waits: f64, takes: impl Fn(&Launch) -> bool) -> f64 {
+        if !self.is_cpu() || COLD_WAITS.grade(waits) == Grade::Good {
             return 0.0;
         }
+        let less = (COLD_WAITS.bad - waits) / (COLD_WAITS.bad - COLD_WAITS.good);
         let idle = self.share(Class::Between) + self.share(Class::Input);
-        let beyond = self.beyond_fastest_ps(|one| (one.module.clone(), one.program_id), |_, _| true);
+        let kind = |one: &Launch| (one.module.clone(), one.program_id);
+        let beyond = self.beyond_ps(FAST * less.max(0.0), kind, |_, one| takes(one));
         self.of_active(beyond) * (waits / idle.max(waits)).min(1.0)
+    }
+
+    /// A share of what `host_bound` finds, with the cold launches that it counts for it.
+    pub(crate) fn with_cold(&self, of_other: f64) -> f64 {
+        let whole = self.share_of(&self.host().part(Doing::Other));
+        if whole > 0.0 { of_other * (1.0 + self.cold_behind_work(whole, |_| true) / whole) } else { of_other }
+    }
+
+    /// The same where a host does nothing but wait, for devices or for what moves: only for waits that are most of what happens.
+    pub(crate) fn cold_launches(&self, waits: f64) -> f64 {
+        if COLD_WAITS.grade(waits) == Grade::Bad { self.cold_behind_work(waits, |_| true) } else { 0.0 }
     }
 
     /// How often the loop around the programs went round, summed over devices: its marked steps, else as often as the program

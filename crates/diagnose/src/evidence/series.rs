@@ -99,7 +99,8 @@ impl Evidence<'_> {
         ];
         for (doing, id) in DOINGS {
             let more = self.in_step_ps(series, members, doing) - self.in_step_ps(series, others, doing);
-            all.push((id, self.of_active(more.max(0.0) * count)));
+            let share = self.of_active(more.max(0.0) * count);
+            all.push((id, if doing == Some(Doing::Other) { self.with_cold(share) } else { share }));
         }
         let mut sums: BTreeMap<&'static str, f64> = BTreeMap::new();
         for (rule, share) in all {

@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     } else {
         String::new()
     };
-    let cold = evidence.cold_launches(share);
+    let cold = evidence.cold_behind_work(share, |_| true);
     let finding = Cause {
         id: RULE.id,
         claim: format!("Devices wait for input for {} of the active window{slowest}", units::share(share)),

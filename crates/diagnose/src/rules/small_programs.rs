@@ -59,7 +59,7 @@ struct Launches {
     /// Of the active window: what the host of a GPU spends on launching the kernels of programs, which it does in a loop of a program
     /// too.
     kernels: f64,
-    /// What other rules claim of the former.
+    /// What other rules claim of it.
     claimed: [(&'static str, f64); 3],
 }
 
@@ -88,6 +88,8 @@ fn launches(evidence: &Evidence<'_>, is_loop: bool) -> Result<Launches, Outcome>
     let gap_ps = units::sum(claimed.map(|(_, ps)| ps)) as f64 / total.max(1) as f64;
     let claimed = claimed.map(|(rule, ps)| (rule, evidence.of_active(ps as f64)));
     let share = claimed.iter().map(|(_, share)| share).sum();
+    let claimed =
+        claimed.map(|(rule, own)| (rule, if rule == "host_bound" { evidence.with_cold(own) } else { own }));
     let part = host.part(Doing::Launch);
     let of_kernels = part.names.iter().filter(|named| named.name.contains("ExecuteThunks"));
     let kernels = evidence.of_active(units::sum(of_kernels.map(|named| named.total_ps)) as f64);
