@@ -2,8 +2,10 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::evidence::host_events::{Doing, doing};
 use crate::evidence::series::Meanwhile;
 use crate::rule::{ANY, Outcome, Rule, Standing};
+use crate::rules::host_doing::cold_words;
 use crate::thresholds::{Grade, STALLS};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
@@ -46,14 +48,29 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             None => format!("{over}, and no longer ones at equal intervals"),
         });
     };
-    // A processor's ops share it with all else that runs on the machine; where Python was traced, what the loop calls is known.
+    // A processor's ops share it with all else that runs on the machine; where Python was traced, what the loop calls is known. A wait for
+    // a result is as long as the program that it waits for.
     let host = evidence.host();
-    let is_named = meanwhile.as_ref().is_some_and(|event| !host.is_loop(&event.name));
+    let is_wait = |name: &str| doing(name).is_some_and(|(doing, _)| doing == Doing::Read);
+    let is_named =
+        meanwhile.as_ref().is_some_and(|event| !host.is_loop(&event.name) && !is_wait(&event.name));
     if evidence.is_cpu() && host.is_traced && !is_named {
         return Outcome::clear(format!(
             "{over}; steps {} take longer, {} apart, and the loop calls nothing special in them: on a CPU, other programs and the scheduler cause this",
             series.listed(&period.starts),
             period.every
+        ));
+    }
+    let is_only = meanwhile.as_ref().is_some_and(|event| event.only);
+    if evidence.is_cpu()
+        && !is_only
+        && let Some(other) = as_long_beside(series, period)
+    {
+        return Outcome::clear(format!(
+            "{over}; steps {} take longer, {} apart, and so does step {}, which is none of them: on a processor that may be chance",
+            series.listed(&period.starts),
+            period.every,
+            series.number(other)
         ));
     }
     let stalls = period.starts.len();
@@ -63,6 +80,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if STALLS.grade(saved) == Grade::Good {
         return Outcome::clear(said);
     }
+    // Of these steps all that they take longer is counted.
+    let cold =
+        evidence.cold_behind_work(saved, |launch| !evidence.is_in_steps(&period.members, launch.start_ps));
     let others = series.beside(&period.members);
     let growth = series.growth(&period.members, &others, evidence.accounts());
     let did = match &meanwhile {
@@ -92,22 +112,33 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::duration_ps(period.extra)
         ),
         evidence: format!(
-            "steps {}, {} against {} for the others; what grew, mean over devices: {}{seen}",
+            "steps {}, {} against {} for the others; what grew, mean over devices: {}{seen}{}",
             series.listed(&period.starts),
             units::duration_ps(series.mean_of(&period.starts)),
             units::duration_ps(series.mean_of(&others)),
             evidence.growth_words(&growth),
+            cold_words(cold),
         ),
-        saved: Some(saved),
+        saved: Some((saved + cold).min(1.0)),
         assuming: "if these steps took as long as the others".into(),
         recommendation: recommendation(meanwhile.as_ref().map_or("", |event| &event.name)).into(),
-        falsifier: "the same steps still take longer with that work switched off, or done half as often"
-            .into(),
-        status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
+        falsifier: "the same steps still take longer with that work switched off, or done half as often".into(),
+        status: if evidence.steps().source.is_inferred() || cold > 0.0 {
+            Status::Estimated
+        } else {
+            Status::Derived
+        },
         links,
     };
     let finding = evidence.explaining(cause.into_finding(evidence), &period.members, &others);
     Outcome::found(said, vec![finding])
+}
+
+/// A step off the period that is longer by as much as those on it.
+fn as_long_beside(series: &StepSeries, period: &Period) -> Option<usize> {
+    let beside = |at: usize| !period.members.contains(&at);
+    let spikes = series.series.spikes.iter();
+    spikes.filter(|spike| beside(spike.at) && spike.extra >= period.extra).map(|spike| spike.at).next()
 }
 
 /// What to try against work of this name.
@@ -149,6 +180,31 @@ mod tests {
         let found = check(&super::RULE, run(Some("$ckpt.py:7 save")));
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         assert!(found.findings[0].claim.contains("`$ckpt.py:7 save`"), "{found:?}");
+    }
+
+    #[test]
+    fn on_a_traced_cpu_a_wait_for_a_result_is_no_cause_and_nor_is_a_stall_as_long_beside() {
+        let run = |then: &'static str, beside: i64| {
+            let round = |n: i64| {
+                let late = if n % 5 == 4 {
+                    500
+                } else if n == 12 {
+                    beside
+                } else {
+                    0
+                };
+                ((1000 + late + (n * 7) % 4) * US, 900 * US, Some(then).filter(|_| n % 5 == 4 || n % 2 == 0))
+            };
+            check(&super::RULE, vec![Made::traced_cpu(&(0..28).map(round).collect::<Vec<_>>())])
+        };
+        let wait = run("$api.py:2490 try_to_block", 0);
+        assert!(wait.verdict == Verdict::Clear && wait.said.contains("other programs"), "{wait:?}");
+        let beside = run("$ckpt.py:7 save", 900);
+        assert!(beside.verdict == Verdict::Clear && beside.said.contains("so does step"), "{beside:?}");
+        // Near misses: work of its own; a smaller stall beside.
+        for found in [run("$ckpt.py:7 save", 0), run("$ckpt.py:7 save", 200)] {
+            assert_eq!(found.verdict, Verdict::Found, "{found:?}");
+        }
     }
 
     /// Steps of 1000 us, those in `late` begin with an idle stretch of so many us.
