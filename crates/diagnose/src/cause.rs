@@ -45,13 +45,14 @@ const PACED: [&str; 10] = [
 ];
 
 /// The rules whose causes lie in what hosts do between programs, or in some steps: time in which other programs held the loop up is theirs.
-const OF_HOSTS: [&str; 13] = [
+const OF_HOSTS: [&str; 14] = [
     "blocking_reads",
     "compilation_in_window",
     "debug_callbacks",
     "eager_execution",
     "host_bound",
     "input_bound",
+    "interpreter_held",
     "large_transfers",
     "launch_bound",
     "periodic_stall",

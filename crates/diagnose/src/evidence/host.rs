@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Evidence;
 use super::host_events::{Doing, HostEvents, LoopFrame, Named, Puts};
+use super::interpreter::{self, Held};
 use crate::thresholds::{Grade, INTERRUPTIONS};
 use haloscope_profile::{Device, DeviceId, DeviceKind, Event, Events, HostId, LineId, Profile};
 use haloscope_report::units;
@@ -89,6 +90,8 @@ pub(crate) struct HostTime {
     pub dark: Vec<Dark>,
     /// The same with reads of results that were there.
     held_up: Vec<Dark>,
+    /// What another Python thread holds up.
+    pub held: Option<Held>,
 }
 
 /// The part of the time between two programs in which the loop that launches them called nothing.
@@ -173,8 +176,12 @@ impl Evidence<'_> {
     }
 
     /// The share of the active window in which the traced loop of a processor called nothing, or waited for a result that was there, for
-    /// longer than is usual between these programs: other programs and the scheduler hold it up, at any time.
+    /// longer than is usual between these programs: other programs and the scheduler hold it up, at any time. Nothing where another thread of
+    /// its own does.
     pub(crate) fn interrupted(&self) -> f64 {
+        if self.host().held.is_some() {
+            return 0.0;
+        }
         let unusual = self.host().held_up.iter().map(|dark| dark.ps - dark.usual_ps);
         let share = self.of_active(units::sum(unusual) as f64);
         if INTERRUPTIONS.grade(share) == Grade::Good { 0.0 } else { share }
@@ -223,6 +230,15 @@ impl Evidence<'_> {
                 time.dark.extend(dark(&account.launches, &own));
             }
             time.devices.push(OfDevice { device: device.id, by_doing: parts.by_doing, input: parts.input });
+        }
+        for (id, host) in events.iter().filter(|(_, host)| host.is_traced) {
+            let of_host = |one: &&OfDevice| self.profile.device(one.device).host == *id;
+            let devices: Vec<&OfDevice> = time.devices.iter().filter(of_host).collect();
+            let found = interpreter::held(self.profile, *id, host, &devices);
+            let is_more = |one: &Held| time.held.as_ref().is_none_or(|most| one.ps() > most.ps());
+            if let Some(found) = found.filter(is_more) {
+                time.held = Some(found);
+            }
         }
         for (id, hull) in hulls {
             let Some(host) = events.get(&id) else { continue };

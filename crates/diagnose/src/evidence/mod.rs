@@ -13,6 +13,7 @@ pub(super) mod host_events;
 pub(super) mod host_ops;
 mod host_words;
 pub(super) mod inner;
+pub(super) mod interpreter;
 pub(super) mod kernels;
 pub(super) mod names;
 pub(super) mod one_hot;

@@ -20,6 +20,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// What another thread holds up has all of the time in which the loop calls nothing where it has this part.
+const MOST: f64 = 0.5;
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let host = evidence.host();
     let has_programs = evidence.accounts().iter().flatten().any(|account| !account.launches.is_empty());
@@ -56,6 +59,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     };
     // Python's tracer would have shown a function that the loop calls there.
     let is_of_machine = evidence.is_cpu() && is_dark && host.is_traced;
+    let held = host.held.as_ref().and_then(|held| held.by_doing.get(&Doing::Other).copied()).unwrap_or(0);
+    if is_of_machine && held as f64 >= MOST * part.ps as f64 {
+        return Outcome::clear(format!("{said}; see interpreter_held"));
+    }
     let cold = if is_of_machine { 0.0 } else { evidence.cold_behind_work(share, |_| true) };
     let finding = Cause {
         id: RULE.id,

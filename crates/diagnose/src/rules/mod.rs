@@ -26,6 +26,7 @@ mod host_doing;
 mod host_offload;
 mod idle_inside;
 mod input_bound;
+mod interpreter_held;
 mod kernel_copies;
 mod kernel_empty_bundles;
 mod kernel_instrumented;
@@ -88,6 +89,7 @@ pub(super) static ALL: &[&Rule] = &[
     &small_programs::LOOP,
     &launch_bound::RULE,
     &host_bound::RULE,
+    &interpreter_held::RULE,
     &unknown_flops::RULE,
     &idle_inside::RULE,
     &expert_imbalance::RULE,
