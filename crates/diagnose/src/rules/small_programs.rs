@@ -8,7 +8,7 @@ use crate::evidence::host_events::Doing;
 use crate::evidence::names::counted;
 use crate::evidence::programs::Ran;
 use crate::rule::{ANY, Outcome, Rule, Standing};
-use crate::rules::large_transfers;
+use crate::rules::{large_transfers, tracing_overhead};
 use crate::thresholds::{Grade, SMALL_PROGRAMS};
 use haloscope_report::units;
 use haloscope_report::{Finding, Link, Status};
@@ -65,7 +65,7 @@ struct Launches {
 
 /// How a loop gets into a program.
 static ONE_LOOP: Fix = Fix {
-    jax: "write the loop with `jax.lax.scan` (or `fori_loop`, `while_loop`) inside one jitted function, which takes the whole sequence as its argument",
+    jax: "write the loop with `jax.lax.scan` (or `fori_loop`, `while_loop`) inside one jitted function, which takes the whole sequence as its argument; passes that do not need each other's results run at once with `jax.vmap`",
     tensorflow: "write the loop inside one `tf.function` (a Python `for` over a tensor there becomes `tf.while_loop`), which takes the whole sequence as its argument",
     pytorch: "write the loop with `torch_xla.experimental.scan`, or without a `torch_xla.sync()` in it, so that the whole sequence is one graph",
     any: "write the loop inside one program, which takes the whole sequence as its argument",
@@ -212,6 +212,9 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
     let Some((ran, each)) = launches.repeated(rounds) else {
         return Outcome::clear(format!("{said}; no program runs again and again within a step"));
     };
+    // What the tracer adds to the gaps is there neither before nor after.
+    let saved = launches.saved(Some(rounds)).min(1.0 - launches.kernels);
+    let tracer = tracing_overhead::in_gaps(evidence).min(launches.share);
     let finding = Cause {
         id: LOOP.id,
         claim: format!(
@@ -221,7 +224,7 @@ fn python_loop(evidence: &Evidence<'_>) -> Outcome {
             units::share(launches.share)
         ),
         evidence: format!("{} launches in {rounds} steps: {}", launches.total, launches.list()),
-        saved: Some(launches.saved(Some(rounds)).min(1.0 - launches.kernels)),
+        saved: Some(((saved - tracer) / (1.0 - tracer).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)),
         assuming: if launches.kernels > 0.0 {
             "if one program ran the whole loop, with ops as fast as in the fastest launches and kernels launched by the host as now (ExecuteThunks)".into()
         } else {
@@ -296,6 +299,24 @@ mod tests {
         assert_eq!(looped.verdict, Verdict::Found, "{looped:?}");
         assert!(looped.findings[0].claim.contains("launched 20 times a step"), "{looped:?}");
         assert_eq!(eager.verdict, Verdict::Clear, "{eager:?}");
+    }
+
+    #[test]
+    fn what_the_tracer_adds_to_the_gaps_is_left_out() {
+        let gain = |calls: i64| {
+            let mut planes = run(&names(1, 20), true);
+            let mut host = Made::named("/host:CPU");
+            host.line("python");
+            for at in (0..200).map(|n| n * 200 * US + 100 * US) {
+                host.event("PjitFunction(f)", at, 99 * US, &[]);
+                (0..calls).for_each(|n| host.event("$numpy sin", at + n * 300_000, 200_000, &[]));
+            }
+            planes[1] = host;
+            check(&super::LOOP, planes).findings[0].speedup.unwrap()
+        };
+        // 100 calls at 0.3 us are 30 of 100 us between programs that take as long; one launch in twenty stays. Ten are too few.
+        assert!((gain(100) - 1.0 / (1.0 - (0.475 - 0.15) / 0.85)).abs() < 0.05, "{}", gain(100));
+        assert!((gain(10) - 1.0 / (1.0 - 0.475)).abs() < 0.05, "{}", gain(10));
     }
 
     #[test]

@@ -23,6 +23,13 @@ const EACH_PS: f64 = 3e5;
 /// Below this share of the gaps the tracer does not matter.
 const OF_GAPS: f64 = 0.1;
 
+/// What the Python tracer adds to the gaps between programs, a share of the active window; nothing where that is little of them.
+pub(super) fn in_gaps(evidence: &Evidence<'_>) -> f64 {
+    let (calls, gap_ps) = evidence.python_calls_in_gaps();
+    let part = (calls as f64 * EACH_PS / gap_ps.max(1) as f64).min(1.0);
+    if part < OF_GAPS { 0.0 } else { part * evidence.share(Class::Between) }
+}
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.host().has_events {
         return Outcome::unknown("no host events were recorded, so what was traced is unknown");
