@@ -89,7 +89,7 @@ impl Cause {
                 });
                 let words = if held_up > 0.0 {
                     format!(
-                        "{:.2}x: {} of the active window, of which {} does not count, for other programs and the scheduler hold the loop up there",
+                        "{:.2}x: {} of the active window, {} of which does not count because other programs and the scheduler hold the loop up in it",
                         ceiling::speedup(of_rest(share, held_up)),
                         units::share(share),
                         units::share(held_up)
@@ -176,7 +176,7 @@ mod tests {
         let found = gain("whole_sort", 900);
         // They are a fifth of the time.
         assert!((found.speedup.unwrap() - 1.0 / (1.0 - 0.5 / 0.8)).abs() < 0.05, "{found:?}");
-        assert!(found.ceiling.contains("50.0% of the active window, of which 19"), "{found:?}");
+        assert!(found.ceiling.contains("50.0% of the active window, 19"), "{found:?}");
         // Near misses: it is what hosts do that goes; so little is nothing.
         for (id, late) in [("host_bound", 900), ("whole_sort", 20)] {
             assert_eq!(gain(id, late).speedup, Some(2.0), "{id}");
