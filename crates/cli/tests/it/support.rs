@@ -55,8 +55,8 @@ pub(crate) fn script(program: &Path, body: &str) {
 /// What comes of a command.
 pub(crate) fn outcome(command: &mut Command) -> Outcome {
     // Another thread's process may still hold the program open for writing, for as long as it takes to start.
-    let is_busy = |of: &std::io::Result<_>| {
-        of.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy)
+    let is_busy = |of: &io::Result<_>| {
+        of.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ExecutableFileBusy)
     };
     let mut output = command.output();
     for _ in 0..50 {

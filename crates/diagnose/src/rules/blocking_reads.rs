@@ -122,7 +122,7 @@ mod tests {
         // Near miss: it is less than half of it.
         let found = &logs(100).findings[0];
         assert!(
-            !found.claim.contains("log") && found.recommendation.starts_with("do not block"),
+            !found.claim.contains("log") && found.recommendation.starts_with("do not wait for results"),
             "{found:?}"
         );
     }

@@ -122,7 +122,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: Some((saved + cold).min(1.0)),
         assuming: "if these steps took as long as the others".into(),
         recommendation: recommendation(meanwhile.as_ref().map_or("", |event| &event.name)).into(),
-        falsifier: "the same steps still take longer with that work switched off, or done half as often".into(),
+        falsifier: "the same steps still take longer with that work switched off, or done half as often"
+            .into(),
         status: if evidence.steps().source.is_inferred() || cold > 0.0 {
             Status::Estimated
         } else {
