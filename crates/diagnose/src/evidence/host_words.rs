@@ -2,12 +2,39 @@
 
 use super::Evidence;
 use super::host::{Part, Stretch};
-use super::host_events::Doing;
-use super::host_events::Named;
+use super::host_events::{Doing, Named, doing};
 use haloscope_report::Link;
 use haloscope_report::units;
 
+/// What the host does with results before it launches the next program, where that is most of what reads cost.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct BehindReads {
+    /// The event, such as `$train.py:20 log`.
+    pub name: String,
+    /// The same in words, with what it mostly is.
+    pub words: String,
+    /// Its time while devices have no program for a read, picoseconds, summed over hosts.
+    pub ps: i64,
+}
+
+/// An event behind reads with this part of what they cost is what the host does there.
+const MOST: f64 = 0.5;
+
 impl Evidence<'_> {
+    /// What the host does behind its reads, where one event is most of what they cost.
+    pub(crate) fn behind_reads(&self) -> Option<BehindReads> {
+        let host = self.host();
+        let of_ps = host.part(Doing::Read).ps;
+        let (outer, inner) = &host.behind_reads;
+        let most =
+            |named: &[Named]| named.first().filter(|one| one.ps as f64 >= MOST * of_ps as f64).cloned();
+        let Named { name, ps, .. } = most(outer).filter(|one| doing(&one.name).is_none())?;
+        let within = most(inner).filter(|inner| inner.name != name);
+        let words =
+            within.map_or_else(|| format!("`{name}`"), |inner| format!("`{name}` (`{}`)", inner.name));
+        Some(BehindReads { name, words, ps })
+    }
+
     /// A part as a share of the active window.
     pub(crate) fn share_of(&self, part: &Part) -> f64 {
         self.of_active(part.ps as f64)

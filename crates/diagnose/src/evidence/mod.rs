@@ -11,7 +11,7 @@ mod host_clock;
 mod host_counts;
 pub(super) mod host_events;
 pub(super) mod host_ops;
-mod host_words;
+pub(super) mod host_words;
 pub(super) mod inner;
 pub(super) mod interpreter;
 pub(super) mod kernels;

@@ -1,7 +1,7 @@
 //! The host waits for a result before it launches the next program, so that devices run dry.
 
 use crate::evidence::Evidence;
-use crate::evidence::host_events::{Named, doing};
+use crate::evidence::host_words::BehindReads;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::HOST_CAUSE;
 use haloscope_report::units;
@@ -27,36 +27,21 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         "devices had nothing to run while their host waited for a result: {} of the active window",
         units::share(share)
     );
-    let behind = behind(evidence, part.ps);
+    let behind = evidence.behind_reads();
     READS.judge(evidence, (&part, share, said), || Words {
         claim: format!(
             "The host waits for results in `{}` before it launches the next program: this leaves the devices idle for {} of the active window{}",
             part.names.first().map_or("a read", |named| named.name.as_str()),
             units::share(share),
-            behind.as_ref().map_or_else(String::new, |(_, words)| format!(", mostly while it is in {words} after the read")),
+            behind.as_ref().map_or_else(String::new, |BehindReads { words, .. }| format!(", mostly while it is in {words} after the read")),
         ),
         evidence: String::new(),
-        recommendation: behind.as_ref().map_or_else(String::new, |(name, _)| {
+        recommendation: behind.as_ref().map_or_else(String::new, |BehindReads { name, .. }| {
             format!("take `{name}` off the loop: do it on another thread, or every n-th step; or ")
         }) + "do not wait for results in each step: keep metrics on the device and read those of an earlier step, or read every n-th step; in a benchmark, launch all calls and wait once",
         assuming: None,
         also: Vec::new(),
     })
-}
-
-/// An event behind reads with this part of what they cost is what the host does there.
-const MOST: f64 = 0.5;
-
-/// What the host does behind its reads, where that is most of what they cost: its name, and in words with what it mostly is.
-fn behind(evidence: &Evidence<'_>, of_ps: i64) -> Option<(String, String)> {
-    let (outer, inner) = &evidence.host().behind_reads;
-    let most = |named: &[Named]| {
-        named.first().filter(|one| one.ps as f64 >= MOST * of_ps as f64).map(|one| one.name.clone())
-    };
-    let name = most(outer).filter(|name| doing(name).is_none())?;
-    let within = most(inner).filter(|inner| *inner != name);
-    let words = within.map_or_else(|| format!("`{name}`"), |inner| format!("`{name}` (`{inner}`)"));
-    Some((name, words))
 }
 
 #[cfg(test)]

@@ -30,12 +30,16 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::unknown("the profile says neither when programs ran nor what hosts did");
     }
     let part = host.part(Doing::Other);
-    let share = evidence.share_of(&part);
+    let unexplained = evidence.share_of(&part);
+    // What it does with a result would go with that work too, whatever waits for the result.
+    let behind = evidence.behind_reads();
+    let share_behind = behind.as_ref().map_or(0.0, |behind| evidence.of_active(behind.ps as f64));
+    let share = unexplained + share_behind;
     let between = evidence.share(Class::Between);
     let said = format!(
         "devices have no program for {} of the active window; input, compilation, callbacks, reads, transfers and launches leave {} of it unexplained",
         units::share(between),
-        units::share(share)
+        units::share(unexplained)
     );
     if evidence.gaps_limit(&BUBBLE).grade(share) == Grade::Good {
         return Outcome::clear(said);
@@ -43,9 +47,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     // One event that explains a fifth of the time is worth a name; a marker of steps explains nothing.
     let is_marker = |name: &str| evidence.steps().rows.iter().any(|step| step.name == name);
     let named = part.names.first().filter(|named| named.ps as f64 > 0.2 * part.ps as f64);
+    let behind = behind.filter(|behind| named.is_none_or(|named| behind.ps >= named.ps));
+    let named = named.filter(|_| behind.is_none());
     let is_loop = named.is_some_and(|named| host.is_loop(&named.name));
     let is_dark = named.is_some_and(|named| is_marker(&named.name)) || is_loop && host.is_traced;
     let meanwhile = match (named, &host.meanwhile) {
+        _ if let Some(behind) = &behind => {
+            format!("; the host's loop is mostly in {} meanwhile", behind.words)
+        }
         (Some(named), _) if is_marker(&named.name) => {
             format!("; the host recorded nothing there but its step marker `{}`", named.name)
         }
@@ -71,7 +80,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             if has_programs { "have no program to run" } else { "run nothing" },
             units::share(share)
         ),
-        evidence: format!("{said}; {}{}", evidence.words_of(&part), cold_words(cold)),
+        evidence: format!("{said}{}; {}{}", behind_words(share_behind), evidence.words_of(&part), cold_words(cold)),
         saved: Some((share + cold).min(1.0)),
         assuming: "if the host launched the next program in time".into(),
         recommendation: if is_dark && host.is_traced {
@@ -104,7 +113,23 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         };
         return Outcome::found(said, vec![finding.into_finding(evidence)]).standing(Standing::Fact);
     }
-    Outcome::found(said, vec![finding.into_finding(evidence)])
+    let mut finding = finding.into_finding(evidence);
+    if share_behind > 0.0 {
+        finding = finding.explaining("blocking_reads", share_behind);
+    }
+    Outcome::found(said, vec![finding])
+}
+
+/// What the host does behind reads, a share of the active window, as a part of a sentence.
+fn behind_words(share: f64) -> String {
+    if share > 0.0 {
+        format!(
+            "; what it does with a result before the next launch, {} of the window, would go too",
+            units::share(share)
+        )
+    } else {
+        String::new()
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +206,31 @@ mod tests {
         let found = check(&super::RULE, vec![Made::traced_cpu(&(0..20).map(round).collect::<Vec<_>>())]);
         assert!(!found.findings[0].evidence.contains("beyond their"), "{found:?}");
         assert!(!check(&super::RULE, vec![tpu(400), host()]).findings[0].evidence.contains("beyond their"));
+    }
+
+    #[test]
+    fn what_the_host_does_with_a_result_is_work_of_the_host() {
+        // Programs of 400 us in 1000: the host reads the result and logs, of the gap for so many us.
+        let run = |us: i64| {
+            let mut host = Made::named("/host:CPU");
+            host.line("python");
+            for at in (0..10).map(|i| i * 1000 * US) {
+                host.event("$train.py:9 step", at, 1000 * US, &[]);
+                host.event("block_until_ready", at + 100 * US, 320 * US, &[]);
+                host.event("$train.py:20 log", at + 425 * US, us * US, &[]);
+                host.event("PjitFunction(step)", at + 985 * US, 10 * US, &[]);
+            }
+            check(&super::RULE, vec![tpu(400), host])
+        };
+        let found = run(550);
+        let finding = &found.findings[0];
+        assert!(finding.claim.ends_with("mostly in `$train.py:20 log` meanwhile"), "{finding:?}");
+        // All of the gaps but the read and the launch.
+        assert!(finding.speedup.is_some_and(|gain| (2.0..2.3).contains(&gain)), "{finding:?}");
+        let behind = finding.explains.iter().find(|one| one.rule == "blocking_reads");
+        assert!(behind.is_some_and(|one| one.share > 0.3), "{finding:?}");
+        // Near miss: it is less than half of what the read costs.
+        assert!(run(150).findings.iter().all(|one| one.explains.is_empty()), "{:?}", run(150));
     }
 
     #[test]
