@@ -231,14 +231,16 @@ impl Evidence<'_> {
             }
             time.devices.push(OfDevice { device: device.id, by_doing: parts.by_doing, input: parts.input });
         }
-        for (id, host) in events.iter().filter(|(_, host)| host.is_traced) {
+        let mut traced: Vec<_> = events.iter().filter(|(_, host)| host.is_traced).collect();
+        traced.sort_by_key(|(id, _)| id.0);
+        for (id, host) in traced {
             let of_host = |one: &&OfDevice| self.profile.device(one.device).host == *id;
             let devices: Vec<&OfDevice> = time.devices.iter().filter(of_host).collect();
             let found = interpreter::held(self.profile, *id, host, &devices);
-            let is_more = |one: &Held| time.held.as_ref().is_none_or(|most| one.ps() > most.ps());
-            if let Some(found) = found.filter(is_more) {
-                time.held = Some(found);
-            }
+            time.held = match (time.held.take(), found) {
+                (Some(held), Some(found)) => Some(held.with(found)),
+                (held, found) => held.or(found),
+            };
         }
         for (id, hull) in hulls {
             let Some(host) = events.get(&id) else { continue };

@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
-
 use haloscope_profile::{HostId, LineKind, Profile};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::nesting::walk_innermost;
@@ -45,6 +43,15 @@ impl Held {
     /// The sum over doings, picoseconds.
     pub(crate) fn ps(&self) -> i64 {
         self.by_doing.values().sum()
+    }
+
+    /// The same with what is held up on another host; names are those of the first.
+    pub(super) fn with(mut self, other: Self) -> Self {
+        for (doing, ps) in other.by_doing {
+            *self.by_doing.entry(doing).or_default() += ps;
+        }
+        self.stretches = (self.stretches.0 + other.stretches.0, self.stretches.1 + other.stretches.1);
+        self
     }
 }
 
@@ -109,7 +116,7 @@ fn holder(profile: &Profile, id: HostId, host: &HostEvents, set: &Intervals) -> 
         let source = profile.source_of(plane);
         let others = profile.lines_of(plane.id).filter(|line| line.kind == LineKind::Thread);
         for line in others.filter(|line| Some(line.id) != host.main) {
-            let mut sums: FxHashMap<u32, i64> = FxHashMap::default();
+            let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
             walk_innermost(profile.events(line).iter(), |event, from, to| {
                 let at = |ps: i64| ps.saturating_sub(host.behind_ps);
                 *sums.entry(event.meta).or_default() += set.overlap(at(from), at(to));

@@ -89,7 +89,7 @@ mod tests {
     use haloscope_xspace::write::Value;
 
     use crate::rule::Verdict;
-    use crate::tests::{Made, US, check};
+    use crate::tests::{Made, US, check, check_hosts};
 
     /// Thirty rounds, each a program of 2 ms and five calls one after another that stand still for so many us; before and behind them
     /// the calls inside of them, which take 20.
@@ -150,6 +150,12 @@ mod tests {
                 "{rule}: {finding:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_held_up_on_several_hosts_is_added() {
+        let found = check_hosts(&super::RULE, vec![("a", run(HELD)), ("b", run(HELD))]);
+        assert!(found.findings[0].speedup.is_some_and(|gain| (6.0..12.0).contains(&gain)), "{found:?}");
     }
 
     #[test]
