@@ -27,6 +27,8 @@ pub(crate) struct Ran {
 const SMALL: f64 = 4.0;
 /// Up to this part of the launches of a program is as fast as it can be here.
 const FAST: f64 = 0.25;
+/// One event with this part of the time between programs is worth a name.
+pub(crate) const WORTH_A_NAME: f64 = 0.2;
 /// Fewer launches on a device are no loop.
 const SEVERAL: u64 = 3;
 /// An event of the host is a round of a loop around launches where it has so many in it.
@@ -120,10 +122,25 @@ impl Evidence<'_> {
         self.of_active(beyond) * (waits / idle.max(waits)).min(1.0)
     }
 
+    /// The same behind what `host_bound` finds: where no work of the host is known there, only for waits that are most of what happens.
+    pub(crate) fn cold_behind_other(&self, waits: f64) -> f64 {
+        let (host, part) = (self.host(), self.host().part(Doing::Other));
+        let says_nothing =
+            |name: &str| host.is_loop(name) || self.steps().rows.iter().any(|step| step.name == name);
+        let first = part.names.first();
+        let is_work = first
+            .is_some_and(|one| one.ps as f64 > WORTH_A_NAME * part.ps as f64 && !says_nothing(&one.name));
+        if is_work || self.behind_reads().is_some() {
+            self.cold_behind_work(waits, |_| true)
+        } else {
+            self.cold_launches(waits)
+        }
+    }
+
     /// A share of what `host_bound` finds, with the cold launches that it counts for it.
     pub(crate) fn with_cold(&self, of_other: f64) -> f64 {
         let whole = self.share_of(&self.host().part(Doing::Other));
-        if whole > 0.0 { of_other * (1.0 + self.cold_behind_work(whole, |_| true) / whole) } else { of_other }
+        if whole > 0.0 { of_other * (1.0 + self.cold_behind_other(whole) / whole) } else { of_other }
     }
 
     /// The same where a host does nothing but wait, for devices or for what moves: only for waits that are most of what happens.

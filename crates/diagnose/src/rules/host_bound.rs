@@ -3,6 +3,7 @@
 use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::evidence::host_events::Doing;
+use crate::evidence::programs::WORTH_A_NAME;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::rules::host_doing::cold_words;
 use crate::thresholds::{BUBBLE, Grade};
@@ -44,9 +45,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.gaps_limit(&BUBBLE).grade(share) == Grade::Good {
         return Outcome::clear(said);
     }
-    // One event that explains a fifth of the time is worth a name; a marker of steps explains nothing.
+    // A marker of steps explains nothing.
     let is_marker = |name: &str| evidence.steps().rows.iter().any(|step| step.name == name);
-    let named = part.names.first().filter(|named| named.ps as f64 > 0.2 * part.ps as f64);
+    let named = part.names.first().filter(|named| named.ps as f64 > WORTH_A_NAME * part.ps as f64);
     let behind = behind.filter(|behind| named.is_none_or(|named| behind.ps >= named.ps));
     let named = named.filter(|_| behind.is_none());
     let is_loop = named.is_some_and(|named| host.is_loop(&named.name));
@@ -72,7 +73,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if is_of_machine && held as f64 >= MOST * part.ps as f64 {
         return Outcome::clear(format!("{said}; see interpreter_held"));
     }
-    let cold = if is_of_machine { 0.0 } else { evidence.cold_behind_work(share, |_| true) };
+    let cold = if is_of_machine { 0.0 } else { evidence.cold_behind_other(share) };
     let finding = Cause {
         id: RULE.id,
         claim: format!(
@@ -134,6 +135,8 @@ fn behind_words(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use haloscope_xspace::write::Value;
+
     use crate::rule::{Standing, Verdict};
     use crate::tests::{Made, US, check};
 
@@ -201,9 +204,23 @@ mod tests {
         // Of shorter waits a quarter of the programs may be as fast as they can be, which is so here.
         let found = check(&super::RULE, run(400));
         assert!(found.findings[0].evidence.contains("beyond their fastest run"), "{found:?}");
-        // Near misses: the loop calls nothing meanwhile; a device that is no processor.
+        // Near misses: shorter waits in which no work is known; a loop that calls nothing meanwhile; a device that is no processor.
         let round = |n: i64| (1000 * US, (400 + 200 * (n % 2)) * US, None);
         let found = check(&super::RULE, vec![Made::traced_cpu(&(0..20).map(round).collect::<Vec<_>>())]);
+        assert!(!found.findings[0].evidence.contains("beyond their"), "{found:?}");
+        let mut cpu = Made::named("/host:CPU");
+        cpu.line("tf_XLAPjRtCpuClient/1");
+        for run in 0..20 {
+            let stats = [
+                ("hlo_op", Value::Str("dot.1".into())),
+                ("hlo_module", Value::Str("jit_step".into())),
+                ("program_id", Value::Uint(7)),
+                ("run_id", Value::Uint(run)),
+            ];
+            cpu.event("dot.1", run as i64 * 1000 * US, (400 + 400 * (run as i64 % 2)) * US, &stats);
+        }
+        let found = check(&super::RULE, vec![cpu]);
+        assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         assert!(!found.findings[0].evidence.contains("beyond their"), "{found:?}");
         assert!(!check(&super::RULE, vec![tpu(400), host()]).findings[0].evidence.contains("beyond their"));
     }

@@ -9,6 +9,7 @@ use crate::rules::host_doing::cold_words;
 use crate::thresholds::{Grade, HOST_CAUSE};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::account::Class;
 
 pub(super) static RULE: Rule = Rule {
     id: "interpreter_held",
@@ -25,6 +26,13 @@ const NAMED: usize = 4;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let host = evidence.host();
     let has_programs = evidence.accounts().iter().flatten().any(|account| !account.launches.is_empty());
+    let between = evidence.share(Class::Between);
+    if has_programs && HOST_CAUSE.grade(between) == Grade::Good {
+        return Outcome::clear(format!(
+            "devices have no program for {} of the active window",
+            units::share(between)
+        ));
+    }
     if !has_programs || !host.is_traced {
         return Outcome::unknown(
             "Python's tracer recorded no thread that launches, so how long its calls stand still is unknown",
@@ -179,6 +187,12 @@ mod tests {
             let found = check(&super::RULE, run(calls));
             assert_eq!(found.verdict, Verdict::Clear, "{calls:?}: {found:?}");
         }
+    }
+
+    #[test]
+    fn where_devices_always_have_a_program_nothing_is_held_up() {
+        let found = check(&super::RULE, vec![Made::repeating(10, 1000 * US, 995 * US)]);
+        assert_eq!(found.verdict, Verdict::Clear, "{found:?}");
     }
 
     #[test]
