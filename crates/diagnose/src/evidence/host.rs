@@ -235,7 +235,7 @@ impl Evidence<'_> {
         traced.sort_by_key(|(id, _)| id.0);
         for (id, host) in traced {
             let of_host = |one: &&OfDevice| self.profile.device(one.device).host == *id;
-            let devices: Vec<&OfDevice> = time.devices.iter().filter(of_host).collect();
+            let devices: Vec<_> = time.devices.iter().filter(of_host).map(|one| &one.by_doing[..]).collect();
             let found = interpreter::held(self.profile, *id, host, &devices);
             time.held = match (time.held.take(), found) {
                 (Some(held), Some(found)) => Some(held.with(found)),

@@ -7,7 +7,6 @@ use haloscope_profile::{HostId, LineKind, Profile};
 use haloscope_time::intervals::Intervals;
 use haloscope_time::nesting::walk_innermost;
 
-use super::host::OfDevice;
 use super::host_events::{Doing, HostEvents};
 
 /// After so long Python asks a thread for the interpreter: the default of `sys.setswitchinterval`, picoseconds.
@@ -55,8 +54,11 @@ impl Held {
     }
 }
 
+/// When a device had no program to run, by what its host did.
+pub(super) type Gaps = [(Doing, Intervals)];
+
 /// The time that another thread of this host holds up; `None` where nothing shows it. `devices` are those of the host.
-pub(super) fn held(profile: &Profile, id: HostId, host: &HostEvents, devices: &[&OfDevice]) -> Option<Held> {
+pub(super) fn held(profile: &Profile, id: HostId, host: &HostEvents, devices: &[&Gaps]) -> Option<Held> {
     let first = devices.first()?;
     let main = profile.line(host.main?);
     let plane = profile.plane(main.plane);
@@ -103,10 +105,10 @@ pub(super) fn held(profile: &Profile, id: HostId, host: &HostEvents, devices: &[
 }
 
 /// When a device had no program for what the loop does itself: compilations and callbacks have reasons of their own.
-fn of_loop(device: &OfDevice) -> impl Iterator<Item = (Doing, &Intervals)> {
+fn of_loop(device: &Gaps) -> impl Iterator<Item = (Doing, &Intervals)> {
     let is_of_loop =
         |doing: Doing| matches!(doing, Doing::Read | Doing::Transfer | Doing::Launch | Doing::Other);
-    device.by_doing.iter().filter(move |(doing, _)| is_of_loop(*doing)).map(|(doing, set)| (*doing, set))
+    device.iter().filter(move |(doing, _)| is_of_loop(*doing)).map(|(doing, set)| (*doing, set))
 }
 
 /// The function that another Python thread is in for most of this time.

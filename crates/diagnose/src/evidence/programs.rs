@@ -119,7 +119,9 @@ impl Evidence<'_> {
         let idle = self.share(Class::Between) + self.share(Class::Input);
         let kind = |one: &Launch| (one.module.clone(), one.program_id);
         let beyond = self.beyond_ps(FAST * less.max(0.0), kind, |_, one| takes(one));
-        self.of_active(beyond) * (waits / idle.max(waits)).min(1.0)
+        // A program that reaches out of a window counts for no more than the window has of programs.
+        let running = (1.0 - idle).max(0.0);
+        self.of_active(beyond).min(running) * (waits / idle.max(waits)).min(1.0)
     }
 
     /// The same behind what `host_bound` finds: where no work of the host is known there, only for waits that are most of what happens.
