@@ -7,7 +7,7 @@ use haloscope_time::launches::Launch;
 use haloscope_time::steps::StepSource;
 
 use super::Evidence;
-use super::host_events::Doing;
+use super::host_events::{Doing, doing};
 use crate::thresholds::{COLD_WAITS, Grade};
 
 /// A program that ran, over all devices.
@@ -127,8 +127,10 @@ impl Evidence<'_> {
     /// The same behind what `host_bound` finds: where no work of the host is known there, only for waits that are most of what happens.
     pub(crate) fn cold_behind_other(&self, waits: f64) -> f64 {
         let (host, part) = (self.host(), self.host().part(Doing::Other));
-        let says_nothing =
-            |name: &str| host.is_loop(name) || self.steps().rows.iter().any(|step| step.name == name);
+        let is_wait = |name: &str| doing(name).is_some_and(|(doing, _)| doing == Doing::Read);
+        let says_nothing = |name: &str| {
+            is_wait(name) || host.is_loop(name) || self.steps().rows.iter().any(|step| step.name == name)
+        };
         let first = part.names.first();
         let is_work = first
             .is_some_and(|one| one.ps as f64 > WORTH_A_NAME * part.ps as f64 && !says_nothing(&one.name));

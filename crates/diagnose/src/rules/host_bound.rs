@@ -2,7 +2,7 @@
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::evidence::host_events::Doing;
+use crate::evidence::host_events::{Doing, doing};
 use crate::evidence::programs::WORTH_A_NAME;
 use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::rules::host_doing::cold_words;
@@ -51,10 +51,16 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let behind = behind.filter(|behind| named.is_none_or(|named| behind.ps >= named.ps));
     let named = named.filter(|_| behind.is_none());
     let is_loop = named.is_some_and(|named| host.is_loop(&named.name));
+    // A wait for a result that outlasts the gap: the next program is on its way.
+    let is_wait =
+        named.is_some_and(|named| doing(&named.name).is_some_and(|(doing, _)| doing == Doing::Read));
     let is_dark = named.is_some_and(|named| is_marker(&named.name)) || is_loop && host.is_traced;
     let meanwhile = match (named, &host.meanwhile) {
         _ if let Some(behind) = &behind => {
             format!("; the host's loop is mostly in {} meanwhile", behind.words)
+        }
+        (Some(named), _) if is_wait => {
+            format!("; the host waits in `{}` meanwhile, for programs that it had launched", named.name)
         }
         (Some(named), _) if is_marker(&named.name) => {
             format!("; the host recorded nothing there but its step marker `{}`", named.name)
@@ -68,7 +74,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         (None, None) => "; what hosts did was not recorded".into(),
     };
     // Python's tracer would have shown a function that the loop calls there.
-    let is_of_machine = evidence.is_cpu() && is_dark && host.is_traced;
+    let is_of_machine = evidence.is_cpu() && (is_dark || is_wait) && host.is_traced;
     let held = host.held.as_ref().and_then(|held| held.by_doing.get(&Doing::Other).copied()).unwrap_or(0);
     if is_of_machine && held as f64 >= MOST * part.ps as f64 {
         return Outcome::clear(format!("{said}; see interpreter_held"));
@@ -223,6 +229,38 @@ mod tests {
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         assert!(!found.findings[0].evidence.contains("beyond their"), "{found:?}");
         assert!(!check(&super::RULE, vec![tpu(400), host()]).findings[0].evidence.contains("beyond their"));
+    }
+
+    #[test]
+    fn on_a_traced_cpu_a_wait_for_programs_that_were_launched_is_no_cause() {
+        // Two programs of 300 us in each round of 1000, launched at once, and 300 us between them while the host waits for the second.
+        let run = |then: &str| {
+            let mut cpu = Made::named("/host:CPU");
+            cpu.line("python");
+            let starts = || (0..20).map(|n| n * 1000 * US);
+            for at in starts() {
+                cpu.event("$train.py:9 step", at, 1000 * US, &[]);
+                cpu.event("PjitFunction(step)", at + US, US, &[]);
+                cpu.event("PjitFunction(step)", at + 3 * US, US, &[]);
+                cpu.event(then, at + 5 * US, 940 * US, &[]);
+            }
+            cpu.line("tf_XLAPjRtCpuClient/1");
+            for (run, at) in (0..).zip(starts().flat_map(|at| [at + 10 * US, at + 610 * US])) {
+                let stats = [
+                    ("hlo_op", Value::Str("dot.1".into())),
+                    ("hlo_module", Value::Str("jit_step".into())),
+                    ("program_id", Value::Uint(7)),
+                    ("run_id", Value::Uint(run)),
+                ];
+                cpu.event("dot.1", at, 300 * US, &stats);
+            }
+            check(&super::RULE, vec![cpu])
+        };
+        let found = run("$array.py:615 _value");
+        assert_eq!((found.standing, found.findings[0].speedup), (Some(Standing::Fact), None), "{found:?}");
+        assert!(found.findings[0].claim.ends_with("for programs that it had launched"), "{found:?}");
+        // Near miss: it does something else.
+        assert_eq!(run("$numpy sort").standing, None);
     }
 
     #[test]
