@@ -134,7 +134,7 @@ pub(super) fn finding(measured: &Measured<'_>, talk: &Talk) -> Option<Finding> {
             units::share(small_ps as f64 / all_ps.max(1) as f64)
         ),
         evidence: format!(
-            "{} of them a step and device, {} together, exposed for {}",
+            "{} of them per step and device, {} together, exposed for {}",
             units::number(per_step(count as f64)),
             units::bytes(per_step(bytes)),
             units::duration_ps(measured.per_step(small_ps)),

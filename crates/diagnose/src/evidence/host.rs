@@ -447,6 +447,8 @@ fn reads(gaps: &Intervals, reads: &Intervals, launches: &[Launch], launched: &[O
 
 /// Of the programs of one name so many must have a call in the capture.
 const CALLED: f64 = 0.8;
+/// No host is so many launches ahead.
+const AHEAD: usize = 256;
 
 /// When each program was launched: the n-th call of its name runs the n-th program. The first ones may have been launched before the
 /// capture (`i64::MIN`): as many as it takes for no program to begin before its call. `None` where nobody can tell.
@@ -465,7 +467,7 @@ fn launched_at(launches: &[Launch], calls: &BTreeMap<String, Vec<i64>>) -> Vec<O
             let own = rows.iter().skip(*before).zip(calls);
             own.into_iter().all(|(row, call)| launches[*row].start_ps.saturating_add(CLOCKS_PS) >= *call)
         };
-        let Some(before) = (0..rows.len()).find(begins_in_time) else { continue };
+        let Some(before) = (0..rows.len().min(AHEAD)).find(begins_in_time) else { continue };
         for (place, row) in rows.iter().enumerate() {
             at[*row] = place.checked_sub(before).map_or(Some(i64::MIN), |call| calls.get(call).copied());
         }
