@@ -59,7 +59,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Another Python thread{} holds the interpreter while the loop wants it: devices have no program for {} of the active window",
+            "Another Python thread{} holds Python's interpreter lock (the GIL) while the loop wants it: devices have no program for {} of the active window",
             held.holder.as_ref().map_or_else(String::new, |name| format!(", in `{name}`,")),
             units::share(share)
         ),
@@ -71,8 +71,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             cold_words(cold)
         ),
         saved: Some((share + cold).min(1.0)),
-        assuming: "if the loop had the interpreter when it wants it".into(),
-        recommendation: "do that thread's work in another process, or in code that lets the interpreter go (NumPy on large arrays, I/O); sys.setswitchinterval(0.0005) makes each wait a tenth as long".into(),
+        assuming: "if the loop got the lock when it wants it".into(),
+        recommendation: "do that thread's work in another process, or in code that releases the lock (NumPy on large arrays, I/O); sys.setswitchinterval(0.0005) makes each wait a tenth as long".into(),
         falsifier: "with the other thread stopped the same calls take as long".into(),
         status: Status::Estimated,
         links: vec![Link::to("ops").param("on", "host"), Link::to("idle").table("gaps")],
