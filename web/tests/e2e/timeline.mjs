@@ -95,7 +95,7 @@ export const timelineSteps = {
   "conditions on durations and statistics say what they want": async (page, origin, id) => {
     await page.getByRole("button", { name: "duration, statistic" }).click();
     await page.getByLabel("longer than").fill("soon");
-    await page.locator(".tl-wrong", { hasText: "no duration" }).waitFor();
+    await page.locator(".tl-wrong", { hasText: "not a duration" }).waitFor();
     await page.getByLabel("longer than").fill("20us");
     const { body } = await ask(origin, "timeline/search", { run: id, q: "fusion", min: "20us" });
     await page.waitForFunction(
