@@ -42,6 +42,17 @@ pub struct Account {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times(pub [i64; Class::COUNT]);
 
+/// Measures the times of an account between moments, one after the other: see [`Meter`].
+#[derive(Debug, Clone)]
+pub struct Meters<'a>([Meter<'a>; Class::COUNT]);
+
+impl Meters<'_> {
+    /// The times between two moments.
+    pub fn between(&mut self, start_ps: i64, end_ps: i64) -> Times {
+        Times(self.0.each_mut().map(|meter| meter.overlap(start_ps, end_ps)))
+    }
+}
+
 /// A stretch of time in which no op ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
@@ -152,6 +163,12 @@ impl Account {
     #[must_use]
     pub fn meter(&self, class: Class) -> Meter<'_> {
         Meter::of(&self.parts[class as usize])
+    }
+
+    /// Measures the times between moments, time after time.
+    #[must_use]
+    pub fn meters(&self) -> Meters<'_> {
+        Meters(self.parts.each_ref().map(Meter::of))
     }
 
     /// When the device computed at a limit of the roofline.

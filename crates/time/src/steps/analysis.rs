@@ -259,8 +259,9 @@ fn on_devices(
 ) -> (Vec<Option<Account>>, Vec<InSteps>) {
     let all = account::of_each(profile, selection, |_, account| {
         let own = steps.rows.iter().flat_map(|step| &step.instances).filter(|i| i.device == account.device);
+        let mut meters = account.meters();
         let on = own.map(|i| {
-            let times = account.between(i.start_ps, i.end_ps);
+            let times = meters.between(i.start_ps, i.end_ps);
             let busy_ps = times.total() - times.of_group(Group::Idle);
             ((i.start_ps, i.end_ps), OnDevice { times, busy_ps })
         });

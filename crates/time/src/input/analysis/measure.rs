@@ -72,8 +72,9 @@ impl<'p> Measured<'p> {
             devices.iter_mut().for_each(|d| d.periods.retain(is_step));
         }
         for d in &mut devices {
+            let mut meters = d.account.meters();
             for (_, start, end) in &d.periods {
-                d.times.add(&d.account.between(*start, *end));
+                d.times.add(&meters.between(*start, *end));
             }
         }
         let mut hosts: Vec<OfHost> = Vec::new();

@@ -138,16 +138,19 @@ pub(super) fn steps(measured: &Measured<'_>) -> Table {
         measured.devices.iter().flat_map(|d| d.periods.iter().filter_map(|(row, ..)| *row)).collect();
     rows.sort_unstable();
     rows.dedup();
+    let mut meters: Vec<_> = measured.devices.iter().map(|d| d.account.meters()).collect();
     for row in rows {
         let Some(step) = measured.step(row) else { continue };
-        let on: Vec<_> = measured
-            .devices
-            .iter()
-            .filter_map(|d| {
-                d.periods.iter().find(|(r, ..)| *r == Some(row)).map(|(_, start, end)| (d, *start, *end))
-            })
-            .collect();
-        let times: Vec<_> = on.iter().map(|(d, start, end)| d.account.between(*start, *end)).collect();
+        let (mut on, mut times) = (Vec::new(), Vec::new());
+        for (d, meters) in measured.devices.iter().zip(&mut meters) {
+            // By step, as they are found.
+            let at = d.periods.partition_point(|(own, ..)| *own < Some(row));
+            let Some((_, start, end)) = d.periods.get(at).filter(|(own, ..)| *own == Some(row)) else {
+                continue;
+            };
+            on.push((d, *start, *end));
+            times.push(meters.between(*start, *end));
+        }
         let mean = |of: &dyn Fn(&crate::account::Times) -> i64| {
             units::sum(times.iter().map(of)) as f64 / times.len().max(1) as f64
         };
