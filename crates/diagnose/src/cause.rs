@@ -159,6 +159,13 @@ mod tests {
     }
 
     #[test]
+    fn causes_of_hosts_are_rules() {
+        for id in OF_HOSTS {
+            assert!(crate::rules::ALL.iter().any(|rule| rule.id == id), "{id}");
+        }
+    }
+
+    #[test]
     fn time_in_which_other_programs_hold_a_loop_up_does_not_stay() {
         // Programs of 900 us, and of twenty rounds five in which the loop calls nothing for 900 us more.
         let run = |late: i64| {

@@ -91,11 +91,16 @@ fn are_other_stretches(flops: [Option<f64>; 2]) -> bool {
 #[must_use]
 pub fn facts(a: &RunSamples<'_>, b: &RunSamples<'_>, scope: &Scope) -> Vec<Fact> {
     let runs = [a, b];
-    let name = program::common(runs).unwrap_or_default();
-    let main = runs.map(|run| {
-        let ranks = programs::by_time(run.profile, Some(&run.selection));
-        programs::choose(run.profile, scope, &name, ranks).ok().map(|program| &program.decoded.module)
-    });
+    let named = |name: &str| {
+        runs.map(|run| {
+            let ranks = programs::by_time(run.profile, Some(&run.selection));
+            programs::choose(run.profile, scope, name, ranks).ok().map(|program| &program.decoded.module)
+        })
+    };
+    // Where a profile does not hold the program that both ran, the one that took most time of those that it holds.
+    let common =
+        program::common(runs).map(|name| named(&name)).filter(|both| both.iter().all(Option::is_some));
+    let main = common.unwrap_or_else(|| named(""));
     let job = main.map(|module| module.and_then(program::job));
     let known = job.iter().all(Option::is_some);
     let profiled = runs.map(|run| Some(run.selection.devices.len().to_string()));

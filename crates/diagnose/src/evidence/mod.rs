@@ -121,6 +121,10 @@ impl<'p> Evidence<'p> {
         self.selection.devices.iter().any(|device| device.kind == DeviceKind::Gpu)
     }
 
+    pub(super) fn is_tpu(&self) -> bool {
+        self.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu)
+    }
+
     /// What gaps between and inside programs are held against: these limits, but on a CPU the wider ones. There the loop that
     /// launches programs runs on the cores that run them: a launch ahead of time takes from the program before it, so that
     /// short gaps are no time that could be had.

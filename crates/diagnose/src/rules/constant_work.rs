@@ -79,8 +79,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }
 
-/// Which instructions of which program depend on constants alone.
-type Fixed = HashMap<(u64, InstructionIdx), bool>;
+/// Which instructions of which module, by its place in memory, depend on constants alone: programs may have no id.
+type Fixed = HashMap<(usize, InstructionIdx), bool>;
 
 /// What part of an op computes functions of constants: counting and comparing positions is no table worth keeping.
 fn part(evidence: &Evidence<'_>, op: &Op<'_>, fixed: &mut Fixed) -> f64 {
@@ -89,11 +89,10 @@ fn part(evidence: &Evidence<'_>, op: &Op<'_>, fixed: &mut Fixed) -> f64 {
     if !inner.iter().any(is_function) {
         return 0.0;
     }
-    let program = op.meta.program_id.unwrap_or_default();
     let (mut all, mut own, mut has_function) = (0.0, 0.0, false);
     for one in &inner {
         all += one.cost;
-        if is_fixed(module, program, one.index, fixed, DEPTH) {
+        if is_fixed(module, one.index, fixed, DEPTH) {
             own += one.cost;
             has_function |= is_function(one);
         }
@@ -102,8 +101,9 @@ fn part(evidence: &Evidence<'_>, op: &Op<'_>, fixed: &mut Fixed) -> f64 {
 }
 
 /// Whether a value depends on constants alone.
-fn is_fixed(module: &Module, program: u64, index: InstructionIdx, fixed: &mut Fixed, depth: usize) -> bool {
-    if let Some(known) = fixed.get(&(program, index)) {
+fn is_fixed(module: &Module, index: InstructionIdx, fixed: &mut Fixed, depth: usize) -> bool {
+    let key = (std::ptr::from_ref(module).addr(), index);
+    if let Some(known) = fixed.get(&key) {
         return *known;
     }
     let Some(depth) = depth.checked_sub(1) else { return false };
@@ -112,19 +112,19 @@ fn is_fixed(module: &Module, program: u64, index: InstructionIdx, fixed: &mut Fi
         Opcode::Constant | Opcode::Iota => true,
         // What a fusion reads from outside.
         Opcode::Parameter => {
-            outside(module, index).is_some_and(|operand| is_fixed(module, program, operand, fixed, depth))
+            outside(module, index).is_some_and(|operand| is_fixed(module, operand, fixed, depth))
         }
         opcode if opcode.is_elementwise() || moves(opcode) => {
             !hlo.operands.is_empty()
-                && hlo.operands.iter().all(|operand| is_fixed(module, program, *operand, fixed, depth))
+                && hlo.operands.iter().all(|operand| is_fixed(module, *operand, fixed, depth))
         }
         Opcode::Fusion => {
             let root = hlo.called_computations.first().map(|body| module.computation(*body).root);
-            root.is_some_and(|root| is_fixed(module, program, root, fixed, depth))
+            root.is_some_and(|root| is_fixed(module, root, fixed, depth))
         }
         _ => false,
     };
-    fixed.insert((program, index), is);
+    fixed.insert(key, is);
     is
 }
 

@@ -54,6 +54,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             false => Outcome::unknown("nothing else multiplies for long enough to compare with"),
         };
     };
+    if !grouped.is_empty() && !grouped.iter().any(|op| rate(op).is_some()) {
+        return Outcome::unknown(
+            "no convolution in groups runs for long enough, with known FLOPs, to have a rate",
+        );
+    }
     let mut slow = grouped;
     slow.retain(|op| rate(op).is_some_and(|rate| rate * TIMES < best));
     let flops: f64 = slow.iter().filter_map(|op| op.flops).sum();

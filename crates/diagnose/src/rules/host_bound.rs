@@ -131,7 +131,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn behind_words(share: f64) -> String {
     if share > 0.0 {
         format!(
-            "; what it does with a result before the next launch, {} of the window, would go too",
+            "; what it does with a result before the next launch, {} of the active window, would be saved too",
             units::share(share)
         )
     } else {

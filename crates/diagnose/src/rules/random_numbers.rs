@@ -45,8 +45,6 @@ const SCOPES: &[&str] = &[
     "(_exponential)",
     "(_shuffle)",
 ];
-/// Computations around an op that are looked at for a scope.
-const AROUND: usize = 4;
 /// A smaller part of an op is none that could be had back.
 const LEAST_PART: f64 = 0.1;
 
@@ -72,7 +70,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             units::share(share),
             common(drawing.iter().map(|(op, _)| *op))
         ),
-        evidence: "these ops are in scopes of the random number generator, or most of what they compute is; of a fusion that does other work too, the part is estimated from its instructions".into(),
+        evidence: "these ops, or instructions inside of them, are in scopes of the random number generator; of a fusion that does other work too, the part is estimated from its instructions".into(),
         saved: Some(share),
         assuming: "if drawing them cost nothing".into(),
         recommendation: evidence.fix(&CHEAPER),
@@ -94,17 +92,12 @@ fn part(evidence: &Evidence<'_>, op: &Op<'_>) -> f64 {
         return part;
     }
     let path = &op.meta.framework_op;
-    let own = if path.is_empty() { around(evidence, op).unwrap_or_default() } else { path.as_ref() };
-    f64::from(u8::from(is_in_scope(own)))
-}
-
-/// The scope of the loop or call that an op without one of its own is in.
-fn around<'e>(evidence: &'e Evidence<'_>, op: &Op<'_>) -> Option<&'e str> {
-    let (decoded, index) = evidence.instruction(op)?;
-    let module = &decoded.module;
-    let caller = |index: &InstructionIdx| module.first_caller(module.instruction(*index).computation);
-    let outwards = std::iter::successors(Some(index), caller).take(AROUND);
-    outwards.into_iter().find_map(|index| module.instruction(index).op_name())
+    if !path.is_empty() {
+        return f64::from(u8::from(is_in_scope(path)));
+    }
+    // An op without a scope has that of the loop or call around it.
+    let around = evidence.outwards(op).find_map(|(module, index)| module.instruction(index).op_name());
+    f64::from(u8::from(around.is_some_and(is_in_scope)))
 }
 
 #[cfg(test)]

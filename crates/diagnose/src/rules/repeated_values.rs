@@ -75,7 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         assuming: if products.is_empty() {
             "if what reads the copies read the value itself".into()
         } else {
-            "if one product that reads the value itself cost nothing beside them".into()
+            "if one product that reads the value itself took next to no time".into()
         },
         recommendation: evidence.fix(&ONCE),
         falsifier: "the program computes the same without these ops, and a step takes just as long".into(),

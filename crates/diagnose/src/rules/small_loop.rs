@@ -1,6 +1,6 @@
 //! On a CPU: loops inside of a program whose ops are so short that starting them takes the time.
 
-use haloscope_hlo::{InstructionIdx, Module, Opcode};
+use haloscope_hlo::Opcode;
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -32,8 +32,6 @@ static WHOLE: Fix = Fix::jax_or(
 const SMALL_PS: f64 = 2e6;
 /// Of a loop with fewer passes over the whole capture little is to be had.
 const PASSES: u64 = 1000;
-/// Computations around an op that are looked at for a loop.
-const AROUND: usize = 4;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops = || evidence.ops().iter().filter(|op| op.self_ps > 0);
@@ -82,11 +80,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 /// Whether an op is in the body or the condition of a loop, or in what these call.
 fn is_in_loop(evidence: &Evidence<'_>, op: &Op<'_>) -> bool {
-    let Some((decoded, index)) = evidence.instruction(op) else { return false };
-    let module: &Module = &decoded.module;
-    let caller = |index: &InstructionIdx| module.first_caller(module.instruction(*index).computation);
-    let outwards = std::iter::successors(caller(&index), caller).take(AROUND);
-    outwards.into_iter().any(|index| module.instruction(index).opcode == Opcode::While)
+    let mut around = evidence.outwards(op).skip(1);
+    around.any(|(module, index)| module.instruction(index).opcode == Opcode::While)
 }
 
 #[cfg(test)]

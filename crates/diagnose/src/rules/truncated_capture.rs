@@ -49,8 +49,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     seen.extend(stopped);
     let Some(first) = seen.first() else {
         let said = "no event was dropped, no line is cut";
-        let is_tpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu);
-        return if !is_tpu {
+        return if !evidence.is_tpu() {
             Outcome::clear(said)
         } else if has_programs {
             Outcome::clear(format!("{said}; ops are recorded up to the last program"))

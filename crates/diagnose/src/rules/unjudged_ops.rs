@@ -48,7 +48,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Ops take {} of the active window, most of it {} ({}); how fast this CPU could run them is not known",
+            "Ops take {} of the active window, the largest part {} ({}); how fast this CPU could run them is not known",
             units::share(share),
             common(most.iter().copied()),
             units::share(own),
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         let finding = &found.findings[0];
         assert!(
-            finding.claim.starts_with("Ops take 100.0% of the active window, most of it dot.1 (70.0%)"),
+            finding.claim.starts_with("Ops take 100.0% of the active window, the largest part dot.1 (70.0%)"),
             "{finding:?}"
         );
         assert_eq!(finding.speedup, None);

@@ -62,11 +62,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         saved: None,
         assuming: "this changes what is known, not the time".into(),
         // Pallas kernels of TPUs state an estimate; what a library's kernel on a GPU computes, no profiler counts.
-        recommendation: if evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu) {
-            evidence.fix(&LEVER)
-        } else {
-            LEVER.any.to_owned()
-        },
+        recommendation: if evidence.is_tpu() { evidence.fix(&LEVER) } else { LEVER.any.to_owned() },
         falsifier: "the kernels move data and compute nothing".into(),
         status: Status::Measured,
         links: vec![Link::to("ops").row("ops", first.meta.name.as_ref()), Link::to("compute mfu")],

@@ -89,7 +89,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let of_active = |ps: f64| evidence.of_active(ps * evidence.compute_scale());
     let share = |ops: &[&Op<'_>]| of_active(ops.iter().map(|op| op.self_ps as f64).sum());
     let said = format!(
-        "ops on 64-bit floats take {} of the active window{}",
+        "work on 64-bit floats takes {} of the active window{}",
         units::share(of_active(doubles_ps)),
         if is_cpu {
             String::new()
@@ -113,8 +113,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 }
 
 fn of_doubles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
-    let is_tpu = evidence.selection.devices.iter().any(|device| device.kind == DeviceKind::Tpu);
-    let (gone, why) = if is_tpu {
+    let (gone, why) = if evidence.is_tpu() {
         (
             OF_64_BITS_EMULATED,
             "if 32-bit floats took a tenth of their time: the chip has no 64-bit unit and works in pairs",
@@ -128,7 +127,7 @@ fn of_doubles(evidence: &Evidence<'_>, ops: &[&Op<'_>], share: f64) -> Finding {
     Cause {
         id: RULE.id,
         claim: format!(
-            "Ops on 64-bit floats take {} of the active window: {}",
+            "Work on 64-bit floats takes {} of the active window: {}",
             units::share(share),
             common(ops.iter().copied()),
         ),
@@ -304,7 +303,7 @@ mod tests {
         let found = check(&super::RULE, vec![run(), program("f64")]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         // The product alone: what follows it is of 32 bits, as are its results. Nine tenths of 60% go.
-        assert!(found.findings[0].claim.starts_with("Ops on 64-bit floats take 60.0%"), "{found:?}");
+        assert!(found.findings[0].claim.starts_with("Work on 64-bit floats takes 60.0%"), "{found:?}");
         assert!((found.findings[0].speedup.unwrap() - 1.0 / 0.46).abs() < 1e-9, "{found:?}");
         assert_eq!(found.findings.len(), 1);
     }
@@ -323,7 +322,7 @@ mod tests {
         let found = check(&super::RULE, vec![tpu, inside("f64")]);
         assert_eq!(found.verdict, Verdict::Found, "{found:?}");
         // Everything but nothing: each instruction reads or gives 64 bits.
-        assert!(found.findings[0].claim.starts_with("Ops on 64-bit floats take 60.0%"), "{found:?}");
+        assert!(found.findings[0].claim.starts_with("Work on 64-bit floats takes 60.0%"), "{found:?}");
         // Near miss: the same in 32 bits.
         let mut tpu = Made::tpu(0);
         tpu.programs(&[("jit_step(7)", 0, 100 * US)]);
