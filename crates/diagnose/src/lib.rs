@@ -103,7 +103,7 @@ fn run(asked: &Scoped<'_>, other: &Scoped<'_>, params: &Params, notes: &mut Note
 /// The clocks of hosts and devices, where they are further apart than they are as a rule.
 fn host_clock(evidence: &Evidence<'_>, notes: &mut Notes) {
     let behind_ps = evidence.host().behind_ps;
-    if behind_ps > evidence::host::CLOCKS_PS {
+    if behind_ps > evidence::host_gaps::CLOCKS_PS {
         notes.add(
             "host_clock_apart",
             Severity::Info,

@@ -10,6 +10,7 @@ pub(super) mod host;
 mod host_clock;
 mod host_counts;
 pub(super) mod host_events;
+pub(super) mod host_gaps;
 pub(super) mod host_ops;
 pub(super) mod host_words;
 pub(super) mod inner;
