@@ -56,14 +56,15 @@ pub struct Line {
     pub(super) body: Span,
     /// [`haloscope_xspace::LineView::strides`]; empty for a short line, and where nobody noted them.
     pub(super) strides: Box<[u64]>,
-    pub(super) events: OnceLock<Events>,
+    /// Apart from the line: most lines of a file may never be read, and a plane may have a hundred thousand.
+    pub(super) events: OnceLock<Box<Events>>,
 }
 
 impl Line {
     /// The events, if somebody has read them already.
     #[must_use]
     pub fn loaded(&self) -> Option<&Events> {
-        self.events.get()
+        self.events.get().map(Box::as_ref)
     }
 
     /// Bytes of its events in the file.
@@ -93,10 +94,10 @@ impl Line {
             self.refuse(plane, source);
         }
         let Some(column_store) = &source.column_store else {
-            return self.events.get_or_init(|| Events::decode(self, plane, source));
+            return self.events.get_or_init(|| Box::new(Events::decode(self, plane, source)));
         };
         column_store.used(self.id.index() - source.first_line);
-        self.events.get_or_init(|| self.events_by(&**column_store, plane, source))
+        self.events.get_or_init(|| Box::new(self.events_by(&**column_store, plane, source)))
     }
 
     /// The events from where they are kept, or decoded, and then kept where that is wanted.
