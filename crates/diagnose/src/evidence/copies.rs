@@ -14,14 +14,22 @@ use haloscope_time::ops::Op;
 /// What a copy is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Somebody would overwrite the value: why, in two forms, and whether the graph proves it.
-    Defensive { why: &'static str, detail: String, is_proven: bool },
+    /// Somebody would overwrite the value: why, in two forms, whether the graph proves it, and who reads the value itself afterwards.
+    Defensive { why: &'static str, detail: String, is_proven: bool, late: Option<LateReader> },
     /// Another layout, next to compute that it feeds or that makes its value: what is done, and to whom.
     Relayout { what: &'static str, feeds: String },
     /// Anything else: why, as far as the graph says, else empty.
     Other { detail: String },
     /// The profile does not hold its program.
     Unknown,
+}
+
+/// An op that reads a value of which a copy has been made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LateReader {
+    pub name: String,
+    /// It makes the update that others write over the copy once more, for itself.
+    pub updates: bool,
 }
 
 /// An op that moves data on the device, at a time when nothing computes.
@@ -143,6 +151,10 @@ fn purposes(decoded: &Decoded) -> FxHashMap<String, Purpose> {
                 why: reason.why.word(),
                 detail: reason.detail,
                 is_proven: reason.basis == Basis::Derived,
+                late: reason.late_reader.map(|late| LateReader {
+                    name: name(late),
+                    updates: copies::updates_inside(module, late),
+                }),
             };
             found.insert(name(copy.instruction), purpose);
         } else {

@@ -82,9 +82,7 @@ pub(crate) struct HostTime {
     launches: u64,
     /// Whether Python's tracer recorded the launching threads.
     pub is_traced: bool,
-    /// The time between two programs of a processor in which its traced loop called nothing.
-    pub dark: Vec<Dark>,
-    /// The same with reads of results that were there.
+    /// The time between two programs of a processor in which its traced loop called nothing, or waited for what was there or had been launched.
     held_up: Vec<Dark>,
     /// What another Python thread holds up.
     pub held: Option<Held>,
@@ -155,9 +153,10 @@ impl HostTime {
 }
 
 impl Evidence<'_> {
-    /// The share of the active window in which the traced loop of a processor usually calls nothing behind these programs.
+    /// The share of the active window in which the traced loop of a processor usually calls nothing behind these programs, or waits for
+    /// the next of them.
     pub(crate) fn dark_behind(&self, takes: impl Fn(u64) -> bool) -> f64 {
-        let of = self.host().dark.iter().filter(|dark| dark.behind.is_some_and(&takes));
+        let of = self.host().held_up.iter().filter(|dark| dark.behind.is_some_and(&takes));
         self.of_active(units::sum(of.map(|dark| dark.usual_ps)) as f64)
     }
 
@@ -209,11 +208,11 @@ impl Evidence<'_> {
             if host.is_traced && device.kind == DeviceKind::Cpu {
                 let of =
                     |doing| parts.by_doing.iter().find(|(own, _)| *own == doing).map(|(_, set)| set.clone());
-                let own = of(Doing::Other).unwrap_or_default().intersect(&own_of_loop(self.profile, host));
+                let waits = own_of_loop(self.profile, host).union(host.spans(Doing::Read));
+                let own = of(Doing::Other).unwrap_or_default().intersect(&waits);
                 // A result that is there, and a thread that still waits for it.
                 let reads = of(Doing::Read).unwrap_or_default().minus(&parts.behind_reads);
                 time.held_up.extend(dark(&account.launches, &own.union(&reads)));
-                time.dark.extend(dark(&account.launches, &own));
             }
             time.devices.push(OfDevice { device: device.id, by_doing: parts.by_doing, input: parts.input });
         }

@@ -90,7 +90,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence: format!("{said}{}; {}{}", behind_words(share_behind), evidence.words_of(&part), cold_words(cold)),
         saved: Some((share + cold).min(1.0)),
         assuming: "if the host launched the next program in time".into(),
-        recommendation: if is_dark && host.is_traced {
+        recommendation: if is_wait && is_of_machine {
+            format!(
+                "the loop is ahead of the device: what it does costs nothing here. Between programs the runtime allocates and frees buffers: donate what a call replaces; or run {}",
+                evidence.fix(&fix::STEPS_ON_DEVICE)
+            )
+        } else if is_dark && host.is_traced {
             format!(
                 "if the loop waits for each step's result, launch ahead of the device; or run {}",
                 evidence.fix(&fix::STEPS_ON_DEVICE)

@@ -103,6 +103,8 @@ pub struct Reason {
     pub detail: String,
     /// How it is known.
     pub basis: Basis,
+    /// Who reads the value itself after the copy: as long as it does, donating the value does not take the copy away.
+    pub late_reader: Option<InstructionIdx>,
 }
 
 /// TPU's memory spaces, as in layouts.
@@ -110,11 +112,11 @@ const VMEM: i64 = 1;
 const HOST: i64 = 5;
 
 fn derived(why: Why, detail: String) -> Reason {
-    Reason { why, detail, basis: Basis::Derived }
+    Reason { why, detail, basis: Basis::Derived, late_reader: None }
 }
 
 fn guess(why: Why, detail: String) -> Reason {
-    Reason { why, detail, basis: Basis::Guess }
+    Reason { why, detail, basis: Basis::Guess, late_reader: None }
 }
 
 /// The reason for a copy.
@@ -227,6 +229,19 @@ impl<'m> Asker<'_, 'm> {
         let root = module.computation(self.copy.hlo.computation).root;
         if root == self.copy.index {
             return self.of_root(0);
+        }
+        let again = self.copy.readers.iter().map(|reader| module.instruction(reader.instruction));
+        let again = again
+            .filter(|reader| reader.opcode == Opcode::Copy)
+            .find(|reader| !changes_layout(self.copy.to, &reader.shape));
+        if let Some(again) =
+            again.filter(|_| self.entry_parameter().is_some_and(|number| self.is_donated(number)))
+        {
+            let from = self.name(self.from.instruction);
+            return guess(
+                Why::ReadLater,
+                format!("{from} is donated, and {} copies it once more", again.name),
+            );
         }
         self.kept().map_or_else(
             || guess(Why::Untold, format!("no reader writes over it: {}", self.readers_in_words())),
@@ -344,25 +359,47 @@ impl<'m> Asker<'_, 'm> {
             && !self.is_donated(number)
         {
             let called = made_by.op_name().map(|name| format!(" ({name})")).unwrap_or_default();
-            let detail = format!("parameter {number}{called} is not donated");
-            return Some(derived(Why::NotDonated, detail));
+            let late_reader = self.late_reader().filter(|_| self.order.is_scheduled);
+            let late = late_reader
+                .map_or_else(String::new, |late| format!(", and {} reads it later", self.name(late)));
+            let detail = format!("parameter {number}{called} is not donated{late}");
+            return Some(Reason { late_reader, ..derived(Why::NotDonated, detail) });
         }
         if made_by.opcode == Opcode::Constant {
             return Some(derived(Why::Constant, format!("{} is a constant", made_by.name)));
         }
+        let late = self.late_reader()?;
+        let detail = format!("{} reads {} as well", self.name(late), self.name(self.copy.source));
+        let reason = if self.order.is_scheduled {
+            derived(Why::ReadLater, format!("{detail}, and later"))
+        } else {
+            guess(Why::ReadLater, detail)
+        };
+        Some(Reason { late_reader: Some(late), ..reason })
+    }
+
+    /// Who else reads the value, after the copy is made.
+    fn late_reader(&self) -> Option<InstructionIdx> {
+        let module = self.module;
         let own = self.order.at(self.copy.index);
         let others = readers(module, self.copy.source);
         let mut others = others
             .iter()
             .map(|reader| reader.instruction)
             .filter(|other| *other != self.copy.index && module.instruction(*other).opcode != Opcode::Tuple);
-        let late = others.find(|other| self.order.at(*other) > own)?;
-        let detail = format!("{} reads {} as well", self.name(late), self.name(self.copy.source));
-        if self.order.is_scheduled {
-            return Some(derived(Why::ReadLater, format!("{detail}, and later")));
-        }
-        Some(guess(Why::ReadLater, detail))
+        others.find(|other| self.order.at(*other) > own)
     }
+}
+
+/// Whether a fusion makes a value anew inside of it that differs from its operand in one place: what another op writes over a copy.
+#[must_use]
+pub fn updates_inside(module: &Module, index: InstructionIdx) -> bool {
+    let hlo = module.instruction(index);
+    let Some(body) = hlo.called_computations.first().filter(|_| hlo.opcode == Opcode::Fusion) else {
+        return false;
+    };
+    let mut inside = module.computation(*body).instructions().map(|inner| module.instruction(inner));
+    inside.any(|inner| matches!(inner.opcode, Opcode::DynamicUpdateSlice | Opcode::Scatter))
 }
 
 /// How an instruction writes its result over an operand, if it does.

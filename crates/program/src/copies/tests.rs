@@ -207,6 +207,36 @@ ENTRY e {
     assert_eq!(reasons(&text.replace(", is_scheduled=true", ""))[0].2, "guess");
 }
 
+#[test]
+fn a_donated_value_that_is_read_beside_its_update_is_copied_twice() {
+    let text = "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }
+
+ENTRY e {
+  p = f32[64]{0} parameter(0)
+  b = f32[1]{0} parameter(1)
+  at = s32[] parameter(2)
+  once = f32[64]{0} copy(p)
+  again = f32[64]{0} copy(once)
+  x = f32[64]{0} negate(once)
+  u = f32[64]{0} dynamic-update-slice(again, b, at)
+  ROOT r = (f32[64]{0}, f32[64]{0}) tuple(u, x)
+}
+";
+    assert_eq!(
+        short(text),
+        [row("again", "value read later", "derived"), row("once", "value read later", "guess")]
+    );
+    let undonated = text.replace(", input_output_alias={ {0}: (0, {}, may-alias) }", "");
+    let module =
+        Module::parse(&undonated.replace("once = f32[64]{0} copy(p)", "once = f32[64]{0} bitcast(p)"))
+            .unwrap();
+    let copies = find(&module, &Executions::new(&module));
+    let reason = &copies[0].reason;
+    assert_eq!(reason.why, Why::NotDonated);
+    assert_eq!(reason.late_reader.map(|late| module.instruction(late).name.as_ref()), Some("x"));
+    assert!(reason.detail.ends_with("parameter 0 is not donated, and x reads it later"), "{reason:?}");
+}
+
 /// As compilers for GPUs write copies.
 #[test]
 fn a_fusion_that_does_nothing_else_is_the_copy() {
