@@ -164,6 +164,12 @@ impl ElementType {
         TABLE.iter().find(|row| row.1 == self).map(|row| row.3).filter(|bits| *bits > 0)
     }
 
+    /// Bits of each number: half of those of a complex type.
+    #[must_use]
+    pub fn bits_of_number(self) -> Option<u32> {
+        self.bits().map(|bits| if self.name().starts_with('c') { bits / 2 } else { bits })
+    }
+
     /// Whether this is a floating-point or complex type.
     #[must_use]
     pub fn is_float(self) -> bool {

@@ -290,11 +290,19 @@ impl Steps {
         }
         let mut programs: Vec<_> = time_of.into_iter().filter(|(_, (_, n))| *n >= 2 * all.len()).collect();
         programs.sort_unstable_by_key(|(program, (time, _))| (-time, *program));
-        let main = programs.first()?.0;
         // Programs that take no time to speak of may run whenever they like.
         let total = units::sum(programs.iter().map(|(_, (time, _))| *time)) as f64;
-        let counted = programs.iter().filter(|(_, (time, _))| *time as f64 >= PROGRAM_SHARE * total);
-        let counted: FxHashSet<Program<'_>> = counted.map(|(program, _)| *program).collect();
+        programs.retain(|(_, (time, _))| *time as f64 >= PROGRAM_SHARE * total);
+        let most = programs.iter().map(|(_, (_, count))| *count).max().unwrap_or(0);
+        let looks_on = |(program, (_, count)): &(Program<'_>, (i64, usize))| {
+            2 * count <= most && program.1.is_some_and(|id| returns_little(profile, id))
+        };
+        // Programs that only look on now and then, such as a validation, make no step; nor do they begin one.
+        if !programs.iter().all(looks_on) {
+            programs.retain(|program| !looks_on(program));
+        }
+        let main = programs.first()?.0;
+        let counted: FxHashSet<Program<'_>> = programs.iter().map(|(program, _)| *program).collect();
         let (mut found, mut cut) = (Vec::new(), Vec::new());
         for (device, launches) in &all {
             let counted: Vec<_> = launches.iter().filter(|l| counted.contains(&program(l, &anew))).collect();
@@ -433,6 +441,19 @@ type Program<'a> = (&'a str, Option<u64>);
 fn program<'a>(launch: &'a Launch, anew: &FxHashSet<&str>) -> Program<'a> {
     let id = launch.program_id.filter(|_| !anew.contains(launch.module.as_str()));
     (&launch.module, id)
+}
+
+/// A program that returns less than this part of the bytes that it takes changes no state: it computes a loss, a metric.
+const LITTLE: f64 = 0.01;
+
+/// Whether a program, where the profile has it, returns next to nothing of what it takes.
+fn returns_little(profile: &Profile, program_id: u64) -> bool {
+    let entry = profile.modules.iter().find(|module| module.program_id == Some(program_id));
+    let Some(decoded) = entry.and_then(|entry| entry.decode(profile).ok()) else { return false };
+    let entry = decoded.module.computation(decoded.module.entry());
+    let bytes = |index| decoded.module.instruction(index).shape.bytes().map(|bytes| bytes as f64);
+    let taken: Option<f64> = entry.parameters().iter().map(|index| bytes(*index)).sum();
+    taken.zip(bytes(entry.root)).is_some_and(|(taken, returned)| returned < LITTLE * taken)
 }
 
 /// The names of which there are many programs and none that a device launched more than twice: functions that are compiled anew

@@ -44,6 +44,10 @@ fn busy(round: &[Launch]) -> i64 {
 
 /// So many rounds on two devices; with `marked` the devices have step markers, of which each begins with its round.
 fn rounds(round: &[Launch], count: i64, marked: bool) -> Profile {
+    profile(planes(round, count, marked))
+}
+
+fn planes(round: &[Launch], count: i64, marked: bool) -> Vec<Made> {
     let devices = (0..2).map(|ordinal| {
         let mut tpu = Made::tpu(ordinal);
         let mut names: Vec<&str> = round.iter().map(|launch| launch.0).collect();
@@ -79,7 +83,7 @@ fn rounds(round: &[Launch], count: i64, marked: bool) -> Profile {
         tpu
     });
     let host = Made::environment(1_000, 100_001_000);
-    profile(devices.chain([host]).collect())
+    devices.chain([host]).collect()
 }
 
 /// All analyses in a grid of scopes hold the sums: steps among them, in each door of the account.
@@ -139,4 +143,33 @@ fn a_run_whose_steps_cannot_be_told_from_launches_says_so() {
     let note = steps.quality.iter().find(|note| note.id == "no_step_markers").unwrap();
     assert!(note.cost.contains("several times") && note.fix.contains("step"), "{note:?}");
     holds(&profile, "one program");
+}
+
+#[test]
+fn a_validation_now_and_then_makes_no_step() {
+    // Four steps, then a validation that takes longer than all of them: it returns a loss, or it is an update that returns the state.
+    let round = &[
+        ("jit_step", 100, 10),
+        ("jit_step", 100, 10),
+        ("jit_step", 100, 10),
+        ("jit_step", 100, 10),
+        ("jit_loss", 900, 20),
+    ];
+    let count = |returned: u64| {
+        let mut planes = planes(round, 6, false);
+        let program = |returned: u64| {
+            format!(
+                "HloModule m\n\nENTRY e {{\n  p = f32[4096]{{0}} parameter(0)\n  ROOT r = f32[{returned}]{{0}} custom-call(p), custom_call_target=\"mine\"\n}}\n"
+            )
+        };
+        let mut programs = Made::named("/host:metadata");
+        programs.program("jit_step(7)", &program(4096));
+        programs.program("jit_loss(8)", &program(returned));
+        planes.push(programs);
+        let profile = profile(planes);
+        holds(&profile, "validation");
+        number(&ask(&profile, "steps", &[]), "step_count")
+    };
+    near(count(1), 24.0, 0.0, "a launch of jit_step each");
+    assert!(count(4096) <= 6.0);
 }

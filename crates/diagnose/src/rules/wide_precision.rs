@@ -256,7 +256,7 @@ fn of_64_bits(evidence: &Evidence<'_>, op: &Op<'_>) -> f64 {
 }
 
 fn is_float(kind: ElementType, bits: u32) -> bool {
-    kind.is_float() && kind.bits().is_some_and(|own| own >= bits)
+    kind.is_float() && kind.bits_of_number().is_some_and(|own| own >= bits)
 }
 
 /// Whether most FLOPs of an op are in products both of whose operands are floats of so many bits or more.
@@ -328,6 +328,17 @@ mod tests {
         tpu.programs(&[("jit_step(7)", 0, 100 * US)]);
         tpu.ops(&[("d", "loop fusion", 0, 60 * US), ("n", "loop fusion", 60 * US, 40 * US)]);
         assert_eq!(check(&super::RULE, vec![tpu, inside("f32")]).verdict, Verdict::Clear);
+    }
+
+    #[test]
+    fn a_complex_number_of_64_bits_is_two_floats_of_32() {
+        let found = |kind: &str| {
+            let mut cpu = Made::cpu_ops(&[("d", 0, 60 * US), ("n", 60 * US, 40 * US)]);
+            cpu.line("more");
+            let text = "HloModule m\n\nENTRY e {\n  p = T[64,32]{1,0} parameter(0)\n  d = T[64,32]{1,0} fft(p), fft_type=FFT, fft_length={32}\n  ROOT n = T[64,32]{1,0} negate(d)\n}\n";
+            check(&super::RULE, vec![cpu, Made::program(&text.replace("T[", &format!("{kind}[")))]).verdict
+        };
+        assert_eq!((found("c64"), found("c128")), (Verdict::Clear, Verdict::Found));
     }
 
     #[test]
