@@ -52,9 +52,9 @@ fn program_of_call(name: &str) -> Option<String> {
     Some(format!("jit_{}", function.chars().map(kept).collect::<String>()))
 }
 
-/// Functions of compilers' clients and of frameworks that compile a program. Whole names, so that an op called
+/// Functions of compilers' clients and of frameworks that compile a program or trace one. Whole names, so that an op called
 /// `compile_stats` is none.
-const FUNCTIONS: [&str; 14] = [
+const FUNCTIONS: [&str; 15] = [
     "backend_compile",
     "backend_compile_and_load",
     "compile_or_get_cached",
@@ -69,6 +69,7 @@ const FUNCTIONS: [&str; 14] = [
     "XlaCompile",
     "XlaCompileOp",
     "XlaCompileOnDemand",
+    "tf.function-graph_building",
 ];
 
 /// Whether an event of this name is a compilation: `backend_compile`, `TfrtCpuClient::Compile`,

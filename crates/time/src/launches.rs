@@ -23,7 +23,8 @@ pub struct Launch {
 }
 
 /// All program executions of a device by start. TPU: the `XLA Modules` line. GPU and CPU: put together from
-/// ops; those with one `run_id` are one execution, and without `run_id` an execution goes on until another module's op
+/// ops; those with one `run_id` are one execution, or those in one call of XLA's CPU runtime where TensorFlow's runtime leaves the
+/// number out (-1); without either an execution goes on until another module's op
 /// starts or the op that began it starts again: on a GPU in the order in which the host launched them, where correlation ids
 /// say it, for streams overlap. The kernels of one launch of a CUDA graph are of one execution. Where the program says that
 /// the op that began it is of a loop, which the host drives, an execution goes on until an op starts that comes before in the
@@ -192,7 +193,45 @@ fn ops_that_ran<'p>(profile: &'p Profile, device: &Device) -> Vec<Ran<'p>> {
         }
     }
     ops.sort_by_key(|ran| (ran.order.filter(|_| are_ordered), ran.start_ps, ran.end_ps));
+    if ops.iter().any(|ran| ran.run == Some(NO_RUN)) {
+        number_runs(&mut ops, &executions(profile, device));
+    }
     ops
+}
+
+/// What TensorFlow's runtime writes as the `run_id` of ops: -1.
+const NO_RUN: u64 = u64::MAX;
+/// The event of a host's thread that executes a program of XLA's CPU backend.
+const EXECUTES: &str = "CpuExecutable::ExecuteAsyncOnStream";
+
+/// When programs of XLA's CPU backend were executed, by start.
+fn executions(profile: &Profile, device: &Device) -> Vec<(i64, i64)> {
+    let mut found = Vec::new();
+    for plane in profile.planes_of(device.host).filter(|plane| !plane.kind.is_device()) {
+        let source = profile.source_of(plane);
+        let is_one = |meta: usize| plane.meta_label(source, u32::try_from(meta).unwrap_or(0)) == EXECUTES;
+        let executes: Vec<bool> = (0..plane.metas.len()).map(is_one).collect();
+        if !executes.contains(&true) {
+            continue;
+        }
+        for line in profile.lines_of(plane.id) {
+            let events = profile.events(line);
+            let own = events.iter().filter(|event| executes.get(event.meta as usize) == Some(&true));
+            found.extend(own.map(|event| (event.start_ps, event.end_ps)));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Gives ops without a number that of the execution that was the last to begin before them, and is not over; none where there is none.
+fn number_runs(ops: &mut [Ran<'_>], executions: &[(i64, i64)]) {
+    for ran in ops.iter_mut().filter(|ran| ran.run == Some(NO_RUN)) {
+        let begun = executions.partition_point(|(start_ps, _)| *start_ps <= ran.start_ps);
+        let last = begun.checked_sub(1).filter(|last| executions[*last].1 >= ran.start_ps);
+        ran.run = last.map(|last| last as u64);
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +266,18 @@ mod tests {
 
     fn counts(launches: &[(Launch, usize)]) -> Vec<usize> {
         launches.iter().map(|(_, count)| *count).collect()
+    }
+
+    #[test]
+    fn ops_without_a_number_are_of_the_execution_around_them() {
+        let mut ops = ran("0AAB 0AAB 0A");
+        ops.iter_mut().for_each(|ran| ran.run = Some(NO_RUN));
+        number_runs(&mut ops, &[(0, 4), (4, 8)]);
+        let runs: Vec<Option<u64>> = ops.iter().map(|ran| ran.run).collect();
+        assert_eq!(runs[..8], [Some(0), Some(0), Some(0), Some(0), Some(1), Some(1), Some(1), Some(1)]);
+        // The second is over when the last op begins, which is none's.
+        assert_eq!(runs[9], None);
+        assert_eq!(counts(&grouped(&ops[..8], |_, _| None)), [4, 4]);
     }
 
     #[test]

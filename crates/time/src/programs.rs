@@ -45,6 +45,22 @@ pub fn kernels(module: &haloscope_hlo::Module) -> Vec<&str> {
     module.instructions().filter(|(_, hlo)| is_kernel(hlo)).map(|(_, hlo)| hlo.name.as_str()).collect()
 }
 
+/// The function that a module was compiled from, by the module's name: TensorFlow numbers each trace of a `tf.function`, as in
+/// `a_inference_train_step_101__XlaMustCompile_true_.5`, which is `train_step`. Other names stay as they are.
+#[must_use]
+pub fn function_of(module: &str) -> &str {
+    let Some(rest) = module.strip_prefix("a_inference_").or_else(|| module.strip_prefix("__inference_"))
+    else {
+        return module;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let function = rest.split("__").next().unwrap_or(rest);
+    function
+        .rsplit_once('_')
+        .filter(|(name, number)| !name.is_empty() && is_number(number))
+        .map_or(module, |(name, _)| name)
+}
+
 fn label(entry: &HloModule) -> String {
     let stage = entry.stage.as_ref().filter(|stage| !stage.name.is_empty());
     stage.map_or_else(|| entry.label(), |stage| format!("{}@{}", entry.label(), stage.name))
@@ -273,5 +289,20 @@ pub fn by_time(profile: &Profile, selection: Option<&Selection<'_>>) -> impl Fn(
         }
         let own = times.iter().filter(|time| time.is_of(program.entry));
         own.fold(0, |sum, time| sum.saturating_add(time.total_ps))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::function_of;
+
+    #[test]
+    fn traces_of_a_tensorflow_function_are_of_one_function() {
+        let named = "a_inference_train_step_101__XlaMustCompile_true_config_proto_13561319589895757934_.5";
+        assert_eq!(function_of(named), "train_step");
+        assert_eq!(function_of("a_inference_one_step_on_data_1308__.10"), "one_step_on_data");
+        for other in ["jit_step", "a_inference_", "a_inference_step", "jit_a_inference_step_5"] {
+            assert_eq!(function_of(other), other);
+        }
     }
 }

@@ -8,6 +8,7 @@ use haloscope_report::Status;
 use haloscope_time::account::Account;
 use haloscope_time::fix::Fix;
 use haloscope_time::ops::Op;
+use haloscope_time::programs::function_of;
 
 use super::Evidence;
 
@@ -33,11 +34,13 @@ struct FirstRun {
 }
 
 impl Evidence<'_> {
-    /// The programs of this name that ran.
+    /// The programs of this name, or of this function, that ran.
     pub(crate) fn variants(&self, module: &str) -> Variants {
         let launches = self.accounts().iter().flatten().flat_map(|account| &account.launches);
-        let ids: BTreeSet<u64> =
-            launches.filter(|one| one.module == module).filter_map(|one| one.program_id).collect();
+        let ids: BTreeSet<u64> = launches
+            .filter(|one| function_of(&one.module) == module)
+            .filter_map(|one| one.program_id)
+            .collect();
         let held: Vec<&Decoded> = ids.iter().filter_map(|id| self.program(*id)).collect();
         let modules: Vec<_> = held.iter().map(|decoded| &decoded.module).collect();
         let fingerprints: BTreeSet<u64> =
@@ -70,7 +73,9 @@ impl Evidence<'_> {
             let mut runs: BTreeMap<u64, Vec<(i64, i64)>> = BTreeMap::new();
             for one in account.iter().flat_map(|account| &account.launches) {
                 let is_in = window.is_none_or(|window| window.overlap(one.start_ps, one.end_ps) > 0);
-                let Some(id) = one.program_id.filter(|_| is_in && one.module == module) else { continue };
+                let Some(id) = one.program_id.filter(|_| is_in && function_of(&one.module) == module) else {
+                    continue;
+                };
                 runs.entry(id).or_default().push((one.start_ps, one.end_ps));
             }
             runs
@@ -87,7 +92,7 @@ impl Evidence<'_> {
         if once.is_empty() {
             return beyond;
         }
-        let ops = || self.ops().iter().filter(|op| op.module == module && op.self_ps > 0);
+        let ops = || self.ops().iter().filter(|op| function_of(&op.module) == module && op.self_ps > 0);
         let is_cpu = self.is_cpu();
         let kind = |op: &'_ Op<'_>, measure| {
             let is_product = is_cpu && measure == Measure::Flops && !self.products(op).is_empty();

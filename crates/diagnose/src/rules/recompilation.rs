@@ -29,7 +29,10 @@ const SEVERAL: usize = 4;
 
 /// A function that ran as several programs, some of which were compiled beside the devices' work.
 pub(super) struct Again {
+    /// The function, as its modules are called.
     pub(super) module: String,
+    /// The name of one of its modules.
+    one: String,
     pub(super) ids: usize,
 }
 
@@ -45,11 +48,14 @@ impl Again {
     /// The same whether or not a compilation was seen.
     fn several(evidence: &Evidence<'_>) -> Option<Self> {
         let mut ids: BTreeMap<&str, (BTreeSet<u64>, i64)> = BTreeMap::new();
+        let mut one: BTreeMap<&str, &str> = BTreeMap::new();
         let mut all = 0_i64;
         for launch in evidence.accounts().iter().flatten().flat_map(|account| &account.launches) {
             let length = launch.end_ps - launch.start_ps;
             all = all.saturating_add(length);
-            let own = ids.entry(&launch.module).or_default();
+            let function = programs::function_of(&launch.module);
+            one.entry(function).or_insert(&launch.module);
+            let own = ids.entry(function).or_default();
             own.0.extend(launch.program_id);
             own.1 = own.1.saturating_add(length);
         }
@@ -67,7 +73,8 @@ impl Again {
             is_one && own.len() > 1 && (is_large() || is_expensive())
         });
         let (module, (own, _)) = worth.max_by_key(|(_, (own, ps))| (own.len(), *ps))?;
-        Some(Self { module: module.to_owned(), ids: own.len() })
+        let one = one.get(module).map_or_else(String::new, |one| (*one).to_owned());
+        Some(Self { module: module.to_owned(), one, ids: own.len() })
     }
 }
 
@@ -102,7 +109,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let cold = evidence.cold_behind_work(share, |launch| {
         !variants.is_first_run(launch.start_ps) && !evidence.is_in_steps(&cost.steps, launch.start_ps)
     });
-    let mut links = vec![Link::to("hlo modules").row("modules", &several.module)];
+    let mut links = vec![Link::to("hlo modules").row("modules", &several.one)];
     links.extend(evidence.links_of(&part));
     let finding = Cause {
         id: RULE.id,

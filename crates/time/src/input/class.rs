@@ -117,7 +117,7 @@ impl StageClass {
                  storage"
             }
             Self::Preprocessing => {
-                "more workers (worker_count of Grain, num_parallel_calls of map), cheaper work per element, or do the work \
+                "more workers (num_parallel_calls of map in tf.data, worker_count of Grain), cheaper work per element, or do the work \
                  once, offline"
             }
             Self::Enqueue => {

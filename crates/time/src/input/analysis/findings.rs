@@ -19,9 +19,12 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
     };
     let share = measured.share()?.clamp(0.0, 1.0);
     let (step, input) = (measured.step_ps()?, measured.input_ps()?);
-    let what = if measured.has_steps() { "step" } else { "active window" };
+    let (what, each) =
+        if measured.has_steps() { ("step", "a step") } else { ("active window", "in the active window") };
     let slowest = measured.slowest();
-    let mut evidence = format!("{} of a {what} of {}", units::duration_ps(input), units::duration_ps(step));
+    let article = if measured.has_steps() { "a" } else { "an" };
+    let mut evidence =
+        format!("{} of {article} {what} of {}", units::duration_ps(input), units::duration_ps(step));
     if let Some(demand) = measured.demand() {
         evidence.push_str(&format!("; the devices could take {} batches a second", units::number(demand)));
     }
@@ -37,7 +40,7 @@ fn input_bound(profile: &Profile, measured: &Measured<'_>) -> Option<Finding> {
         let work = stage.work_ps() as f64 / batches;
         let parallel = stage.parallelism().map(|p| format!(", {} threads at once", units::number(p)));
         evidence.push_str(&format!(
-            "; it works {} a {what}{}",
+            "; it works {} {each}{}",
             units::duration_ps(work),
             parallel.unwrap_or_default()
         ));
