@@ -45,10 +45,11 @@ const PACED: [&str; 10] = [
 ];
 
 /// The rules whose causes lie in what hosts do between programs, or in some steps: time in which other programs held the loop up is theirs.
-const OF_HOSTS: [&str; 14] = [
+const OF_HOSTS: [&str; 15] = [
     "blocking_reads",
     "compilation_in_window",
     "debug_callbacks",
+    "debug_checks",
     "eager_execution",
     "host_bound",
     "input_bound",

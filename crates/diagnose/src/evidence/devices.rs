@@ -357,6 +357,7 @@ fn word(name: &str) -> &'static str {
     match doing(name).map(|(doing, _)| doing) {
         Some(Doing::Compile) => "compilation",
         Some(Doing::Callback) => "a callback",
+        Some(Doing::Check) => "a check for values that are no numbers",
         Some(Doing::Read) => "a read of a result",
         Some(Doing::Transfer) => "a transfer",
         Some(Doing::Launch) => LAUNCH_ITSELF,

@@ -335,7 +335,8 @@ fn parts(
     let mut rest = inside.clone();
     let mut behind_reads = Intervals::default();
     let mut by_doing = Vec::new();
-    for doing in [Doing::Compile, Doing::Callback, Doing::Read, Doing::Transfer, Doing::Launch] {
+    for doing in [Doing::Compile, Doing::Callback, Doing::Check, Doing::Read, Doing::Transfer, Doing::Launch]
+    {
         let spans = if doing == Doing::Read { &reads } else { host.spans(doing) };
         let mut own = free.intersect(spans);
         if doing == Doing::Read {

@@ -30,6 +30,8 @@ pub(crate) enum Doing {
     Compile,
     /// Runs a callback of a program: a debug print, `io_callback`.
     Callback,
+    /// Looks at all results of a program for values that are no numbers (`jax_debug_nans`).
+    Check,
     /// Waits for a result of the device.
     Read,
     /// Moves data to or from the device.
@@ -54,6 +56,9 @@ pub(crate) const CALLBACKS: [&str; 8] = [
     "HostCallback",
     "XlaHostCompute",
 ];
+
+/// Functions of JAX that look at each result of a program for NaN or infinity, in which they also read it.
+const CHECKS: [&str; 3] = ["_nan_check_posthook", "_check_special", "check_special"];
 
 /// Functions that return when a result is there, whatever thread they are seen on.
 const READS: [&str; 9] = [
@@ -126,6 +131,9 @@ pub(crate) fn doing(name: &str) -> Option<(Doing, bool)> {
     }
     if is_compilation(whole) {
         return Some((Doing::Compile, false));
+    }
+    if CHECKS.contains(&called) {
+        return Some((Doing::Check, false));
     }
     if name.starts_with("PjitFunction(") {
         return Some((Doing::Launch, false));

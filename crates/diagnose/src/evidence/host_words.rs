@@ -98,6 +98,7 @@ fn rule_of(doing: Doing) -> &'static str {
     match doing {
         Doing::Compile => "compilation_in_window",
         Doing::Callback => "debug_callbacks",
+        Doing::Check => "debug_checks",
         Doing::Read => "blocking_reads",
         Doing::Transfer => "large_transfers",
         Doing::Launch => "launch_bound",

@@ -23,6 +23,7 @@ pub(super) mod padding;
 mod places;
 pub(super) mod programs;
 pub(super) mod series;
+pub(super) mod shared_work;
 pub(super) mod stages;
 pub(super) mod uniform;
 mod usual;

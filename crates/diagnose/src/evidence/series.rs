@@ -49,9 +49,10 @@ const IN_STEPS: f64 = 0.75;
 const USUAL: f64 = 0.05;
 const ALIKE: f64 = 4.0;
 /// What hosts do while devices have no program, by the rule that claims it; `None` stands for waits for input.
-const DOINGS: [(Option<Doing>, &str); 7] = [
+const DOINGS: [(Option<Doing>, &str); 8] = [
     (Some(Doing::Compile), "compilation_in_window"),
     (Some(Doing::Callback), "debug_callbacks"),
+    (Some(Doing::Check), "debug_checks"),
     (Some(Doing::Read), "blocking_reads"),
     (Some(Doing::Transfer), "large_transfers"),
     (Some(Doing::Launch), "launch_bound"),

@@ -33,6 +33,14 @@ pub(super) static READS: HostDoing = HostDoing {
     falsifier: "many steps take the same time when the host waits only after the last of them",
 };
 
+pub(super) static CHECKS: HostDoing = HostDoing {
+    id: "debug_checks",
+    doing: Doing::Check,
+    unknown: "what hosts checked",
+    assuming: "if nothing were checked",
+    falsifier: "the step takes just as long with `jax_debug_nans` and `jax_debug_infs` off",
+};
+
 pub(super) static TRANSFERS: HostDoing = HostDoing {
     id: "large_transfers",
     doing: Doing::Transfer,

@@ -10,6 +10,7 @@ mod constant_work;
 mod copies;
 mod data_formatting;
 mod debug_callbacks;
+mod debug_checks;
 mod defensive_copies;
 mod diluted_averages;
 mod dominant_op;
@@ -52,6 +53,7 @@ mod random_numbers;
 mod recompilation;
 mod recomputation;
 mod reduce_heavy;
+mod repeated_programs;
 mod repeated_values;
 mod slow_link;
 mod slower_from_step;
@@ -83,6 +85,7 @@ pub(super) static ALL: &[&Rule] = &[
     &compilation_in_window::RULE,
     &recompilation::RULE,
     &debug_callbacks::RULE,
+    &debug_checks::RULE,
     &blocking_reads::RULE,
     &large_transfers::RULE,
     &small_programs::EAGER,
@@ -116,6 +119,7 @@ pub(super) static ALL: &[&Rule] = &[
     &wide_precision::RULE,
     &random_numbers::RULE,
     &constant_work::RULE,
+    &repeated_programs::RULE,
     &repeated_values::RULE,
     &grouped_convolution::RULE,
     &small_loop::RULE,

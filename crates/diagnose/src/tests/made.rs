@@ -39,6 +39,11 @@ impl Made {
         made
     }
 
+    /// One more program on a plane of programs: its name with its id, and its text.
+    pub(crate) fn more_program(&mut self, label: &str, text: &str) {
+        self.meta(label, "", &[("Hlo Proto", Value::Bytes(text.as_bytes().to_vec()))]);
+    }
+
     /// A stat of the plane.
     pub(crate) fn fact(&mut self, name: &str, value: Value) {
         let stat = self.stat(name, value);

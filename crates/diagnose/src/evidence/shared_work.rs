@@ -1,0 +1,204 @@
+//! Which matrix products of a program another program of the run computes too, from arguments of the same names and shapes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use haloscope_hlo::{ComputationIdx, InstructionIdx, Module, Opcode};
+use haloscope_profile::Decoded;
+
+use super::Evidence;
+
+/// A program whose products are nearly all in another one that runs as often.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Contained {
+    pub module: String,
+    pub id: u64,
+    /// The other one.
+    pub within: String,
+    /// Its products that are in the other one too, and all of its products.
+    pub products: (usize, usize),
+    /// How often it ran, and for how long, picoseconds summed over devices.
+    pub runs: usize,
+    pub time_ps: i64,
+}
+
+/// A program's products: what each computes, as a number that is equal where the computation is, and its FLOPs.
+#[derive(Debug, Default)]
+struct Products {
+    all: Vec<(u64, f64)>,
+}
+
+/// Of the FLOPs of a program so many are in products that the other one has too.
+const NEARLY_ALL: f64 = 0.9;
+/// The other one runs at least so many times as often.
+const AS_OFTEN: f64 = 0.9;
+/// A program that runs less often is not of each step.
+const FEWEST_RUNS: usize = 3;
+/// Programs that take less of the active window are not looked at.
+const LEAST: f64 = 0.01;
+/// Computations inside of one another that are followed.
+const DEPTH: usize = 16;
+
+impl Evidence<'_> {
+    /// The programs whose products another one computes too, those that take longest first. Of two that are equal the first stands.
+    pub(crate) fn contained(&self) -> Vec<Contained> {
+        let mut ran: BTreeMap<u64, (&str, usize, i64)> = BTreeMap::new();
+        for launch in self.accounts().iter().flatten().flat_map(|account| &account.launches) {
+            let Some(id) = launch.program_id else { continue };
+            let own = ran.entry(id).or_insert((&launch.module, 0, 0));
+            own.1 += 1;
+            own.2 = own.2.saturating_add(launch.end_ps - launch.start_ps);
+        }
+        ran.retain(|_, (_, runs, time)| *runs >= FEWEST_RUNS && self.of_active(*time as f64) >= LEAST);
+        if ran.len() < 2 {
+            return Vec::new();
+        }
+        let products: BTreeMap<u64, Products> =
+            ran.keys().filter_map(|id| Some((*id, Products::of(self.program(*id)?)))).collect();
+        let mut found = Vec::new();
+        for (id, own) in &products {
+            let (module, runs, time_ps) = ran[id];
+            let is_bigger = |other: u64| (products[&other].flops(), *id) > (own.flops(), other);
+            let holds = |other: &u64| {
+                other != id
+                    && ran[other].1 as f64 >= AS_OFTEN * runs as f64
+                    && is_bigger(*other)
+                    && own.within(&products[other]) >= NEARLY_ALL
+            };
+            let Some(other) = products.keys().copied().find(|other| holds(other)) else { continue };
+            let there: HashSet<u64> = products[&other].all.iter().map(|one| one.0).collect();
+            let common = own.all.iter().filter(|one| there.contains(&one.0)).count();
+            found.push(Contained {
+                module: module.to_owned(),
+                id: *id,
+                within: ran[&other].0.to_owned(),
+                products: (common, own.all.len()),
+                runs,
+                time_ps,
+            });
+        }
+        found.sort_by_key(|one| std::cmp::Reverse(one.time_ps));
+        found
+    }
+}
+
+impl Products {
+    fn of(decoded: &Decoded) -> Self {
+        let module = &decoded.module;
+        let mut walk = Walk { decoded, found: Self::default() };
+        let entry = module.computation(module.entry());
+        let argument = |index: &InstructionIdx| {
+            let hlo = module.instruction(*index);
+            // A parameter without a name is nobody else's.
+            match hlo.op_name() {
+                Some(name) => {
+                    number(&("argument", name, &hlo.shape.dimensions, hlo.shape.element_type.name()))
+                }
+                None => number(&("unnamed", std::ptr::from_ref(module).addr(), index)),
+            }
+        };
+        let arguments: Vec<u64> = entry.parameters().iter().map(argument).collect();
+        walk.computation(module.entry(), &arguments, DEPTH);
+        walk.found
+    }
+
+    fn flops(&self) -> u64 {
+        self.all.iter().map(|one| one.1).sum::<f64>() as u64
+    }
+
+    /// What part of the FLOPs are in products that the other one has too.
+    fn within(&self, other: &Self) -> f64 {
+        let there: HashSet<u64> = other.all.iter().map(|one| one.0).collect();
+        let common: f64 = self.all.iter().filter(|one| there.contains(&one.0)).map(|one| one.1).sum();
+        let all = self.flops() as f64;
+        if all > 0.0 { common / all } else { 0.0 }
+    }
+}
+
+fn number(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Values of a module as numbers, from its arguments on.
+struct Walk<'d> {
+    decoded: &'d Decoded,
+    found: Products,
+}
+
+/// A value: a number, and those of its elements where it is a tuple.
+type Value = (u64, Vec<u64>);
+
+impl Walk<'_> {
+    fn module(&self) -> &Module {
+        &self.decoded.module
+    }
+
+    /// Numbers the values of a computation of these arguments, and gives that of its root.
+    fn computation(&mut self, index: ComputationIdx, arguments: &[u64], depth: usize) -> Value {
+        let mut values: HashMap<InstructionIdx, Value> = HashMap::new();
+        let all: Vec<InstructionIdx> = self.module().computation(index).instructions().collect();
+        for at in all {
+            let value = self.instruction(at, &values, arguments, depth);
+            values.insert(at, value);
+        }
+        let root = self.module().computation(index).root;
+        values.remove(&root).unwrap_or_default()
+    }
+
+    fn instruction(
+        &mut self,
+        at: InstructionIdx,
+        values: &HashMap<InstructionIdx, Value>,
+        arguments: &[u64],
+        depth: usize,
+    ) -> Value {
+        let hlo = self.decoded.module.instruction(at);
+        let of = |operand: &InstructionIdx| values.get(operand).map_or(0, |value| value.0);
+        let mut operands: Vec<u64> = hlo.operands.iter().map(of).collect();
+        let body = hlo.called_computations.first().copied().filter(|_| depth > 0);
+        match (hlo.opcode, body) {
+            (Opcode::Parameter, _) => {
+                let place = hlo.attributes().parameter_number.and_then(|place| usize::try_from(place).ok());
+                (place.and_then(|place| arguments.get(place)).copied().unwrap_or(0), Vec::new())
+            }
+            // What only moves a value, or writes it in another type, is the value.
+            (Opcode::Bitcast | Opcode::Copy | Opcode::Reshape | Opcode::Transpose | Opcode::Convert, _) => {
+                (operands.first().copied().unwrap_or(0), Vec::new())
+            }
+            (Opcode::Tuple, _) => (number(&operands), operands),
+            (Opcode::GetTupleElement, _) => {
+                let place = hlo.attributes().tuple_index.and_then(|place| usize::try_from(place).ok());
+                let of_tuple = hlo.operands.first().and_then(|operand| values.get(operand));
+                let element = place.zip(of_tuple).and_then(|(place, tuple)| tuple.1.get(place).copied());
+                (element.unwrap_or_else(|| number(&(&operands, place))), Vec::new())
+            }
+            (Opcode::Fusion | Opcode::Call, Some(body)) => self.computation(body, &operands, depth - 1),
+            (opcode, body) => {
+                if let (Opcode::While, Some(_)) = (opcode, body) {
+                    let within = number(&("state", &operands));
+                    for body in &hlo.called_computations {
+                        self.computation(*body, &[within], depth - 1);
+                    }
+                }
+                if is_commutative(opcode) {
+                    operands.sort_unstable();
+                }
+                let own = number(&(hlo.opcode_name(), &operands, &hlo.shape.element_count()));
+                let is_product =
+                    matches!(opcode, Opcode::Dot | Opcode::Convolution) || self.module().matmul(at).is_some();
+                let flops = self.decoded.costs.instruction(at).flops.filter(|_| is_product);
+                if let Some(flops) = flops.filter(|flops| *flops > 0) {
+                    self.found.all.push((own, flops as f64));
+                }
+                (own, Vec::new())
+            }
+        }
+    }
+}
+
+/// Whether the order of operands says nothing; that of a product may be turned by a compiler together with its layout.
+fn is_commutative(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Add | Opcode::Multiply | Opcode::Maximum | Opcode::Minimum | Opcode::Dot)
+}
