@@ -48,6 +48,7 @@ mod megascale;
 mod near_roof;
 mod one_hot;
 mod padding_waste;
+mod periodic_program;
 mod periodic_stall;
 mod random_numbers;
 mod recompilation;
@@ -101,6 +102,7 @@ pub(super) static ALL: &[&Rule] = &[
     &slow_link::RULE,
     &late_members::RULE,
     &slower_from_step::RULE,
+    &periodic_program::RULE,
     &periodic_stall::RULE,
     &step_jitter::RULE,
     &host_offload::RULE,
