@@ -92,6 +92,7 @@ thresholds! {
     RANDOM_NUMBERS: "random_numbers", "share of the active window in ops that draw random numbers", Share, 0.10, 0.30, OURS;
     CONSTANT_WORK: "constant_work", "share of the active window in functions of constants that each execution computes again", Share, 0.05, 0.20, OURS;
     PERIODIC_PROGRAM: "periodic_program", "share of the active window in programs that run every so many steps", Share, 0.05, 0.20, OURS;
+    UNREAD: "unread", "share of the active window in values that nobody reads", Share, 0.05, 0.20, OURS;
     REPEATED_PROGRAMS: "repeated_programs", "share of the active window in programs whose products another program computes too", Share, 0.05, 0.20, OURS;
     REPEATED_VALUES: "repeated_values", "share of the active window in ops that only repeat a value", Share, 0.05, 0.20, OURS;
     GROUPED_CONVOLUTION: "grouped_convolution", "share of the active window that convolutions in groups on a CPU lose to the fastest product of the run", Share, 0.10, 0.30, OURS;

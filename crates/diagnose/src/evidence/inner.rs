@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use haloscope_hlo::{Cost, InstructionIdx, Module, Opcode, Shape};
+use haloscope_hlo::{Cost, FusionKind, InstructionIdx, Module, Opcode, Shape};
 
 use super::Evidence;
 use haloscope_time::op_class::body;
@@ -31,7 +31,9 @@ impl<'p> Evidence<'p> {
         let (decoded, index) = self.instruction(op)?;
         let module = &decoded.module;
         let body = body(module, index);
-        let times = if self.is_tpu() { HashMap::new() } else { evaluated(module, &body) };
+        // Libraries' kernels, such as those of YNNPACK, compute each value once.
+        let is_custom = module.instruction(index).attributes().fusion_kind == Some(FusionKind::Custom);
+        let times = if self.is_tpu() || is_custom { HashMap::new() } else { evaluated(module, &body) };
         let mut all = Vec::new();
         // What a fusion costs is what is in it.
         for index in body.into_iter().filter(|index| module.instruction(*index).opcode != Opcode::Fusion) {

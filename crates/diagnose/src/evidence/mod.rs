@@ -26,6 +26,7 @@ pub(super) mod series;
 pub(super) mod shared_work;
 pub(super) mod stages;
 pub(super) mod uniform;
+pub(super) mod unread;
 mod usual;
 pub(super) mod work;
 

@@ -69,6 +69,7 @@ mod truncated_capture;
 mod unfused_relayouts;
 mod unjudged_ops;
 mod unknown_flops;
+mod unread_results;
 mod whole_sort;
 mod wide_precision;
 
@@ -95,6 +96,7 @@ pub(super) static ALL: &[&Rule] = &[
     &host_bound::RULE,
     &interpreter_held::RULE,
     &unknown_flops::RULE,
+    &unread_results::RULE,
     &idle_inside::RULE,
     &expert_imbalance::RULE,
     &straggler::RULE,
