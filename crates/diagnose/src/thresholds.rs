@@ -93,6 +93,9 @@ thresholds! {
     CONSTANT_WORK: "constant_work", "share of the active window in functions of constants that each execution computes again", Share, 0.05, 0.20, OURS;
     PERIODIC_PROGRAM: "periodic_program", "share of the active window in programs that run every so many steps", Share, 0.05, 0.20, OURS;
     UNREAD: "unread", "share of the active window in values that nobody reads", Share, 0.05, 0.20, OURS;
+    FFT_LENGTH: "fft_length", "share of the active window in Fourier transforms of lengths with a large prime factor", Share, 0.05, 0.20, OURS;
+    PRODUCT_ORDER: "product_order", "share of the active window in products that another order of multiplication would not need", Share, 0.05, 0.20, OURS;
+    SLOW_ORIENTATION: "slow_orientation", "share of the active window that products on a CPU lose to others of their shape", Share, 0.05, 0.20, OURS;
     REPEATED_PROGRAMS: "repeated_programs", "share of the active window in programs whose products another program computes too", Share, 0.05, 0.20, OURS;
     REPEATED_VALUES: "repeated_values", "share of the active window in ops that only repeat a value", Share, 0.05, 0.20, OURS;
     GROUPED_CONVOLUTION: "grouped_convolution", "share of the active window that convolutions in groups on a CPU lose to the fastest product of the run", Share, 0.10, 0.30, OURS;

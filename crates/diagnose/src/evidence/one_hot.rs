@@ -12,6 +12,8 @@ pub(crate) struct OneHot<'e, 'p> {
     pub op: &'e Op<'p>,
     /// Classes of the one-hot matrix: how many rows the table has.
     pub classes: u64,
+    /// Whether it sums the rows of each class, and looks up none: what is summed over are the indices.
+    pub sums: bool,
     /// The ops that write the matrix, and the count that it is compared with, to memory; none where the product makes both itself.
     pub makers: Vec<&'e Op<'p>>,
 }
@@ -32,7 +34,9 @@ impl<'p> Evidence<'p> {
                 self.ops().iter().find(is_maker)
             };
             let makers = made.makers.into_iter().flatten().filter_map(maker).collect();
-            found.push(OneHot { op, classes: made.classes, makers });
+            let over = self.products(op).iter().map(|product| product.k).max();
+            let sums = over.is_some_and(|over| over != made.classes);
+            found.push(OneHot { op, classes: made.classes, sums, makers });
         }
         found
     }

@@ -81,6 +81,9 @@ impl<'p> Evidence<'p> {
         let mut lost = 0.0;
         let mut most: Option<(f64, InstructionIdx, Slice)> = None;
         for one in &inner {
+            if !is_by_position(module.instruction(one.index).opcode) {
+                continue;
+            }
             let Some(slice) = slice_of(module, one.index, known, DEPTH) else { continue };
             let own = one.cost * (1.0 - slice.part());
             lost += own;
@@ -98,6 +101,15 @@ impl<'p> Evidence<'p> {
             read: (slice.part() * extent as f64, extent),
         })
     }
+}
+
+/// Whether each position of a result is computed by itself, so that fewer of them cost less: not where all are sorted, or transformed.
+fn is_by_position(opcode: Opcode) -> bool {
+    opcode.is_elementwise()
+        || matches!(
+            opcode,
+            Opcode::Dot | Opcode::Convolution | Opcode::Reduce | Opcode::Broadcast | Opcode::Gather
+        )
 }
 
 /// What is known of the values of modules, by their place in memory.

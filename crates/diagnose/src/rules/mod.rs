@@ -20,6 +20,7 @@ mod expert_imbalance;
 mod exposed_communication;
 mod exposed_copies;
 mod few_devices_profiled;
+mod fft_length;
 mod fusion_failures;
 mod grouped_convolution;
 mod host_bound;
@@ -50,6 +51,7 @@ mod one_hot;
 mod padding_waste;
 mod periodic_program;
 mod periodic_stall;
+mod product_order;
 mod random_numbers;
 mod recompilation;
 mod recomputation;
@@ -57,6 +59,7 @@ mod reduce_heavy;
 mod repeated_programs;
 mod repeated_values;
 mod slow_link;
+mod slow_orientation;
 mod slower_from_step;
 mod small_loop;
 mod small_programs;
@@ -81,6 +84,7 @@ pub(super) static ALL: &[&Rule] = &[
     &diluted_averages::RULE,
     &truncated_capture::RULE,
     &few_devices_profiled::RULE,
+    &fft_length::RULE,
     &tracing_overhead::RULE,
     &command_buffers::RULE,
     &input_bound::RULE,
@@ -102,6 +106,7 @@ pub(super) static ALL: &[&Rule] = &[
     &straggler::RULE,
     &late_host::RULE,
     &slow_link::RULE,
+    &slow_orientation::RULE,
     &late_members::RULE,
     &slower_from_step::RULE,
     &periodic_program::RULE,
@@ -121,6 +126,7 @@ pub(super) static ALL: &[&Rule] = &[
     &one_hot::RULE,
     &whole_sort::RULE,
     &wide_precision::RULE,
+    &product_order::RULE,
     &random_numbers::RULE,
     &constant_work::RULE,
     &repeated_programs::RULE,

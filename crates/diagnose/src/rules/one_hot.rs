@@ -26,6 +26,13 @@ static LEVER: Fix = Fix {
     any: "index the table instead of multiplying it by a one-hot matrix; its gradient is then a scatter-add",
 };
 
+static SUMS: Fix = Fix {
+    jax: "sum by index: `jax.ops.segment_sum(values, ids, n)` or `zeros.at[ids].add(values)` instead of `jax.nn.one_hot(ids, n).T @ values`; where there are few classes and large rows the product may be as fast",
+    tensorflow: "sum by index: `tf.math.unsorted_segment_sum(values, ids, n)` instead of a product with `tf.one_hot(ids, n)`; where there are few classes and large rows the product may be as fast",
+    pytorch: "sum by index: `zeros.index_add_(0, ids, values)` instead of a product with `one_hot(ids, n)`; where there are few classes and large rows the product may be as fast",
+    any: "add each row to that of its class instead of multiplying by a one-hot matrix; where there are few classes and large rows the product may be as fast",
+};
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
         return Outcome::unknown(
@@ -44,11 +51,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::clear(said);
     };
     let OneHot { op, classes, .. } = first;
+    let sums = found.iter().all(|one| one.sums);
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Products with one-hot matrices take {} of the active window just to look up rows: {}",
+            "Products with one-hot matrices take {} of the active window just to {}: {}",
             units::share(share),
+            if sums { "sum the rows of each class" } else { "look up rows" },
             common(found.iter().map(|one| one.op)),
         ),
         evidence: format!(
@@ -57,8 +66,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             counted(ops.len() as u64, "op"),
         ),
         saved: Some(share),
-        assuming: "if the lookup, and the addition of its gradient, cost nothing".into(),
-        recommendation: evidence.fix(&LEVER),
+        assuming: if sums { "if the sums cost nothing" } else { "if the lookup, and the addition of its gradient, cost nothing" }.into(),
+        recommendation: evidence.fix(if sums { &SUMS } else { &LEVER }),
         falsifier: "with an indexed table, the gather and its scatter-add take just as long; this can happen if the table is sharded over its rows or has few rows".into(),
         status: Status::Derived,
         links: vec![
