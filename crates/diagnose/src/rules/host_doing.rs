@@ -92,9 +92,11 @@ impl HostDoing {
         Err(Outcome::unknown(format!("no host events were recorded, so {} is unknown", self.unknown)))
     }
 
-    /// Launches of a CPU run on the cores that run its programs; all else is the same everywhere.
+    /// Launches of a CPU run on the cores that run its programs, and without a wait they would run beside them; all else is the same
+    /// everywhere.
     fn limit(&self, evidence: &Evidence<'_>) -> &'static Threshold {
-        if self.doing == Doing::Launch { evidence.gaps_limit(&HOST_CAUSE) } else { &HOST_CAUSE }
+        let is_on_cores = matches!(self.doing, Doing::Launch | Doing::Read);
+        if is_on_cores { evidence.gaps_limit(&HOST_CAUSE) } else { &HOST_CAUSE }
     }
 
     /// Clear where the share of the active window is small, else the cause in the rule's words.
