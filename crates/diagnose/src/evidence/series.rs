@@ -162,8 +162,11 @@ impl Evidence<'_> {
             let windows = |of: &[usize]| -> Vec<Window> {
                 let one = |step: &Step| {
                     let on = step.on(account.device)?;
-                    let whole = Intervals::one(on.start_ps, on.end_ps);
-                    let counted = if only_idle { idle_in(account, &whole) } else { whole };
+                    let counted = if only_idle {
+                        idle_in(account, on.start_ps, on.end_ps)
+                    } else {
+                        Intervals::one(on.start_ps, on.end_ps)
+                    };
                     Some(Window { start_ps: on.start_ps, end_ps: on.end_ps, counted })
                 };
                 of.iter().filter_map(|at| one(series.steps.get(*at)?)).collect()
@@ -376,9 +379,9 @@ fn add(windows: &[Window], (start, end): (i64, i64), mut each: impl FnMut(usize,
     }
 }
 
-/// The part of a window in which a device ran no op.
-fn idle_in(account: &Account, window: &Intervals) -> Intervals {
+/// The part of a step in which a device ran no op: it looks at that part of the account only, for runs may have thousands of steps.
+fn idle_in(account: &Account, start_ps: i64, end_ps: i64) -> Intervals {
     let classes = [Class::Between, Class::Input, Class::Inside];
-    let idle = classes.iter().fold(Intervals::default(), |all, class| all.union(account.part(*class)));
-    idle.intersect(window)
+    let own = classes.iter().map(|class| account.part(*class).within(start_ps, end_ps));
+    own.fold(Intervals::default(), |all, own| all.union(&own))
 }

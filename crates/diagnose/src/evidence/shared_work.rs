@@ -7,6 +7,7 @@ use haloscope_hlo::{ComputationIdx, InstructionIdx, Module, Opcode};
 use haloscope_profile::Decoded;
 
 use super::Evidence;
+use haloscope_time::launches::Launch;
 
 /// A program whose products are nearly all in another one that runs as often.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,11 +44,11 @@ impl Evidence<'_> {
     /// The programs whose products another one computes too, those that take longest first. Of two that are equal the first stands.
     pub(crate) fn contained(&self) -> Vec<Contained> {
         let mut ran: BTreeMap<u64, (&str, usize, i64)> = BTreeMap::new();
-        for launch in self.accounts().iter().flatten().flat_map(|account| &account.launches) {
+        for (_, launch, ps) in self.launches_in_window() {
             let Some(id) = launch.program_id else { continue };
             let own = ran.entry(id).or_insert((&launch.module, 0, 0));
             own.1 += 1;
-            own.2 = own.2.saturating_add(launch.end_ps - launch.start_ps);
+            own.2 = own.2.saturating_add(ps);
         }
         ran.retain(|_, (_, runs, time)| *runs >= FEWEST_RUNS && self.of_active(*time as f64) >= LEAST);
         if ran.len() < 2 {
@@ -79,6 +80,21 @@ impl Evidence<'_> {
         }
         found.sort_by_key(|one| std::cmp::Reverse(one.time_ps));
         found
+    }
+}
+
+impl Evidence<'_> {
+    /// The program executions that are at least partly in the scope's window: the position of their device, and how long they were in it,
+    /// picoseconds.
+    pub(crate) fn launches_in_window(&self) -> impl Iterator<Item = (usize, &Launch, i64)> {
+        self.accounts().iter().enumerate().flat_map(|(position, account)| {
+            let window = self.selection.window(position);
+            account.iter().flat_map(|account| &account.launches).filter_map(move |launch| {
+                let whole = launch.end_ps - launch.start_ps;
+                let ps = window.map_or(whole, |window| window.overlap(launch.start_ps, launch.end_ps));
+                (ps > 0).then_some((position, launch, ps))
+            })
+        })
     }
 }
 

@@ -180,10 +180,10 @@ fn of_reader(
             let (dimension, extent) = smallest(&shape.dimensions, &hlo.shape.dimensions)?;
             Some(Slice { dimension, extent, read: Vec::new(), somewhere: hlo.shape.dimensions[dimension] })
         }
-        opcode if opcode.is_elementwise() => after(),
-        Opcode::Copy => after(),
         // Of what has several results each is read by itself.
-        Opcode::GetTupleElement => after(),
+        opcode if opcode.is_elementwise() || matches!(opcode, Opcode::Copy | Opcode::GetTupleElement) => {
+            after()
+        }
         Opcode::Bitcast | Opcode::Reshape => regrouped(after()?, &hlo.shape, shape),
         Opcode::Transpose => {
             let slice = after()?;

@@ -21,6 +21,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         Ok(part) => part,
         Err(unknown) => return unknown,
     };
+    if part.ps == 0 && !evidence.host().is_traced {
+        return Outcome::unknown("Python was not traced, so whether JAX checks results is unknown");
+    }
     let share = evidence.share_of(&part);
     let said = format!(
         "devices have nothing to run while their host checks results for NaN and infinity: {} of the active window",
@@ -68,6 +71,7 @@ mod tests {
     #[test]
     fn other_work_in_a_call_is_none_of_it_and_without_host_events_nobody_can_tell() {
         assert_eq!(check(&super::RULE, run("$api.py:106 _python_pjit_helper")).verdict, Verdict::Clear);
+        assert_eq!(check(&super::RULE, run("dispatch")).verdict, Verdict::Unknown);
         assert_eq!(
             check(&super::RULE, vec![Made::repeating(10, 1000 * US, 400 * US)]).verdict,
             Verdict::Unknown

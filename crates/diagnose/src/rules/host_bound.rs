@@ -92,7 +92,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         assuming: "if the host launched the next program in time".into(),
         recommendation: if is_wait && is_of_machine {
             format!(
-                "the loop is ahead of the device: what it does costs nothing here. Between programs the runtime allocates and frees buffers: donate what a call replaces; or run {}",
+                "the loop had launched the next program by then: the time goes to the runtime, which allocates and frees buffers and starts programs. Donate what a call replaces and make large temporary values smaller; or run {}",
                 evidence.fix(&fix::STEPS_ON_DEVICE)
             )
         } else if is_dark && host.is_traced {

@@ -8,6 +8,7 @@ use crate::rule::{ANY, Outcome, Rule, Standing};
 use crate::thresholds::{Grade, PERIODIC_PROGRAM};
 use haloscope_report::units;
 use haloscope_report::{Link, Status};
+use haloscope_time::steps::Step;
 use haloscope_time::steps::series::ordinal;
 
 pub(super) static RULE: Rule = Rule {
@@ -70,30 +71,32 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }
 
+/// The steps in which a program ran, and for how long it did, picoseconds.
+type Ran = (Vec<usize>, i64);
+
 /// The programs that run in every n-th step, n being two or more, those that take longest first.
 fn periodic<'e>(evidence: &'e Evidence<'_>) -> Vec<Periodic<'e>> {
     let rows = &evidence.steps().rows;
     // Of each program the steps in which the first device runs it, and its time on all.
-    let mut ran: BTreeMap<(&str, Option<u64>), (Vec<usize>, i64)> = BTreeMap::new();
-    for (position, account) in evidence.accounts().iter().flatten().enumerate() {
-        let spans: Vec<(usize, i64, i64)> = rows
-            .iter()
-            .enumerate()
-            .filter_map(|(at, step)| step.on(account.device).map(|on| (at, on.start_ps, on.end_ps)))
-            .collect();
-        for launch in &account.launches {
-            let before = spans.partition_point(|(_, start_ps, _)| *start_ps <= launch.start_ps);
-            let Some((at, _, end_ps)) = before.checked_sub(1).and_then(|last| spans.get(last)).copied()
-            else {
-                continue;
-            };
-            let own = ran.entry((&launch.module, launch.program_id)).or_default();
-            if launch.start_ps < end_ps {
-                own.1 = own.1.saturating_add(launch.end_ps - launch.start_ps);
-                if position == 0 && own.0.last() != Some(&at) {
-                    own.0.push(at);
-                }
-            }
+    let mut ran: BTreeMap<(&str, Option<u64>), Ran> = BTreeMap::new();
+    let spans: Vec<Vec<(usize, i64, i64)>> = evidence
+        .selection
+        .devices
+        .iter()
+        .map(|device| {
+            let on = |(at, step): (usize, &Step)| step.on(device.id).map(|on| (at, on.start_ps, on.end_ps));
+            rows.iter().enumerate().filter_map(on).collect()
+        })
+        .collect();
+    for (position, launch, ps) in evidence.launches_in_window() {
+        let Some(spans) = spans.get(position) else { continue };
+        let before = spans.partition_point(|(_, start_ps, _)| *start_ps <= launch.start_ps);
+        let step = before.checked_sub(1).and_then(|last| spans.get(last)).copied();
+        let Some((at, ..)) = step.filter(|(_, _, end_ps)| launch.start_ps < *end_ps) else { continue };
+        let own = ran.entry((&launch.module, launch.program_id)).or_default();
+        own.1 = own.1.saturating_add(ps);
+        if position == 0 && own.0.last() != Some(&at) {
+            own.0.push(at);
         }
     }
     let mut found: Vec<Periodic<'_>> = ran

@@ -105,7 +105,7 @@ fn is_recurrence(evidence: &Evidence<'_>, op: &Op<'_>) -> Option<bool> {
     let called = module.instruction(index).called_computations.iter().map(|body| module.computation(*body));
     // Of a loop's two computations one returns the state, the other whether there is one more pass.
     let is_state = |root: InstructionIdx| module.instruction(root).shape == module.instruction(index).shape;
-    let body = called.filter(|body| is_state(body.root)).last()?;
+    let body = called.rev().find(|body| is_state(body.root))?;
     let state = *body.parameters().first()?;
     let root = module.instruction(body.root);
     if root.opcode != Opcode::Tuple {

@@ -2,6 +2,8 @@
 
 mod attribute;
 mod diagnose;
+mod extrema;
+mod memory_space;
 pub mod peak;
 pub mod profile;
 
@@ -17,7 +19,7 @@ use haloscope_report::scope::Scope;
 use haloscope_report::units;
 use haloscope_report::{Notes, Severity, Status, Unit, Value};
 use haloscope_time::analysis::{Param, ParamKind, Params};
-use haloscope_time::memory_space;
+
 use haloscope_time::programs::{self, Program};
 
 const SPACE: Param = Param {

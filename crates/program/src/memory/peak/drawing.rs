@@ -2,9 +2,9 @@
 
 use super::instruction_at;
 use crate::heap::{HeapReplay, is_indefinite};
+use crate::memory::extrema::thin;
 use crate::program_memory::{Group, ProgramMemory, name_of};
 use haloscope_report::{Cell, Notes, Series, Severity, Table, Unit, row};
-use haloscope_time::extrema::thin;
 
 /// Points of a curve.
 const POINTS: usize = 2000;

@@ -9,12 +9,13 @@ mod values;
 use super::SPACE;
 use crate::capacity;
 use crate::heap::Buffers;
+use crate::memory::memory_space;
 use crate::program_memory::ProgramMemory;
 use haloscope_report::Error;
 use haloscope_report::{Cell, Notes, Report, Severity, Table, row};
 use haloscope_time::analysis::{Also, Analysis, Input, MODULE, MenuGroup, Params, Run};
+use haloscope_time::quality;
 use haloscope_time::select::Scoped;
-use haloscope_time::{memory_space, quality};
 
 /// The analysis, as the registry holds it.
 pub static ANALYSIS: Analysis = Analysis {

@@ -4,11 +4,11 @@ use super::buffers::Row;
 use super::instruction_at;
 use crate::capacity::{Capacity, Source};
 use crate::heap::is_indefinite;
+use crate::memory::memory_space;
 use crate::program_memory::{Group, ProgramMemory};
 use crate::scoped_memory;
 use haloscope_report::units;
 use haloscope_report::{Status, Unit, Value};
-use haloscope_time::memory_space;
 
 /// What the numbers are told together with.
 pub(super) struct Headline<'h> {

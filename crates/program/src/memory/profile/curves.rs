@@ -1,8 +1,8 @@
 //! The allocators' accounts over time.
 
 use crate::allocator::AllocatorEvent;
+use crate::memory::extrema::thin;
 use haloscope_report::{Notes, Series, Severity, Unit};
-use haloscope_time::extrema::thin;
 
 use super::Seen;
 

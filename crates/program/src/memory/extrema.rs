@@ -3,7 +3,7 @@
 /// At most about `most` points of a curve: first, last, and of every run of neighbours the highest and the lowest, in order.
 /// What a drawing of that width would show is kept; means would hide the peak. Points without a number are left out.
 #[must_use]
-pub fn thin(points: Vec<[f64; 2]>, most: usize) -> Vec<[f64; 2]> {
+pub(crate) fn thin(points: Vec<[f64; 2]>, most: usize) -> Vec<[f64; 2]> {
     if points.len() <= most.max(4) {
         return points;
     }
