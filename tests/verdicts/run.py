@@ -27,6 +27,8 @@ from forging import copy_of, make, python_of  # noqa: E402
 RIGHT, OFF, SMALL = 0.90, 0.10, 1.02
 # A cause that promises so much on a run without a fault is a false alarm, unless it is inherent.
 WORTH = 1.01
+# So many runs without a fault of a hundred may be blamed, for what their programs cost.
+BLAMED = 0.03
 # So many equal pairs of a hundred may be told apart; slower by SLOWER or more is never "unchanged", and never passes `check`.
 ALARMS, SLOWER = 0.01, 1.02
 
@@ -95,7 +97,7 @@ def print_kinds(results):
         print(f"{kind:32} {len(own):4} {len(found):5} {near:10} {error:>13}  {least}")
 
 
-def bounds(results, alarms, pairs):
+def bounds(results, alarms, quiet, pairs):
     """What is out of bounds, in words."""
     worth = [one for one in results if one["gain"] >= SMALL]
     right = sum(one["word"] == "ok" for one in worth)
@@ -107,8 +109,11 @@ def bounds(results, alarms, pairs):
         codes = [one[which] for one in worth]
         print(f"{words} exits with " + ", ".join(f"{code}: {codes.count(code)}" for code in sorted(set(codes))))
     told = [pair for pair in pairs if pair[1] not in ("unchanged", "same", "undecided")]
-    print(f"equal programs: {len(told)} of {len(pairs)} pairs are told apart; {len(alarms)} causes claimed of runs without a fault")
-    out = [f"{name}: {cause[0]} {cause[2]:.2f}x of a run without a fault: {cause[1]}" for name, cause in alarms]
+    print(f"equal programs: {len(told)} of {len(pairs)} pairs are told apart; {len(alarms)} causes claimed of {quiet} runs without a fault")
+    said = [f"{name}: {cause[0]} {cause[2]:.2f}x of a run without a fault: {cause[1]}" for name, cause in alarms]
+    for one in said:
+        print(f"  BLAMED {one}")
+    out = said if len({name for name, _ in alarms}) > BLAMED * quiet else []
     if worth and right < RIGHT * len(worth):
         out.append(f"{right} of {len(worth)} first causes are right with their ceiling, expected {RIGHT:.0%}")
     if len(told) > max(ALARMS * len(pairs), 1):
@@ -171,7 +176,7 @@ def forged(given):
         results = list(pool.map(fault, wanted))
         alarms = [alarm for run in pool.map(quiet, clean) for alarm in run]
         pairs = list(pool.map(pair, [run for run in clean if run["seed"] != cases.CLEAN_SEEDS[0]]))
-    return results, alarms, pairs
+    return results, alarms, len(clean), pairs
 
 
 def of_stored(given):
@@ -179,8 +184,9 @@ def of_stored(given):
     results = []
     for case, folder, twin, gain in stored.runs(given.stored):
         results.append(judged(given.bin, case, folder, twin, gain))
-    alarms = [(folder.name, cause) for folder in stored.clean(given.stored) for cause in blamed(given.bin, folder)]
-    return results, alarms, []
+    clean = list(stored.clean(given.stored))
+    alarms = [(folder.name, cause) for folder in clean for cause in blamed(given.bin, folder)]
+    return results, alarms, len(clean), []
 
 
 def main():
@@ -196,10 +202,10 @@ def main():
     given = parser.parse_args()
     if not given.stored and not given.forge:
         parser.error("either --forge or --stored is needed")
-    results, alarms, pairs = of_stored(given) if given.stored else forged(given)
+    results, alarms, quiet, pairs = of_stored(given) if given.stored else forged(given)
     print_faults(results)
     print_kinds(results)
-    failures = bounds(results, alarms, pairs)
+    failures = bounds(results, alarms, quiet, pairs)
     for failure in failures:
         print(f"  FAILED {failure}")
     print(f"{len(failures)} failures")
