@@ -42,6 +42,19 @@ impl Ran {
 }
 
 impl Evidence<'_> {
+    /// The program executions that are at least partly in the scope's window: the position of their device, and how long they were in it,
+    /// picoseconds.
+    pub(crate) fn launches_in_window(&self) -> impl Iterator<Item = (usize, &Launch, i64)> {
+        self.accounts().iter().enumerate().flat_map(|(position, account)| {
+            let window = self.selection.window(position);
+            account.iter().flat_map(|account| &account.launches).filter_map(move |launch| {
+                let whole = launch.end_ps - launch.start_ps;
+                let ps = window.map_or(whole, |window| window.overlap(launch.start_ps, launch.end_ps));
+                (ps > 0).then_some((position, launch, ps))
+            })
+        })
+    }
+
     /// The programs by name, the one with most launches first. Programs of one name that were compiled for several shapes are one.
     pub(crate) fn programs_ran(&self) -> Vec<Ran> {
         let mut launches: BTreeMap<&str, (u64, i64)> = BTreeMap::new();

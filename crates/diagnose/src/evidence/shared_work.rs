@@ -7,7 +7,6 @@ use haloscope_hlo::{ComputationIdx, InstructionIdx, Module, Opcode};
 use haloscope_profile::Decoded;
 
 use super::Evidence;
-use haloscope_time::launches::Launch;
 
 /// A program whose products are nearly all in another one that runs as often.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,21 +79,6 @@ impl Evidence<'_> {
         }
         found.sort_by_key(|one| std::cmp::Reverse(one.time_ps));
         found
-    }
-}
-
-impl Evidence<'_> {
-    /// The program executions that are at least partly in the scope's window: the position of their device, and how long they were in it,
-    /// picoseconds.
-    pub(crate) fn launches_in_window(&self) -> impl Iterator<Item = (usize, &Launch, i64)> {
-        self.accounts().iter().enumerate().flat_map(|(position, account)| {
-            let window = self.selection.window(position);
-            account.iter().flat_map(|account| &account.launches).filter_map(move |launch| {
-                let whole = launch.end_ps - launch.start_ps;
-                let ps = window.map_or(whole, |window| window.overlap(launch.start_ps, launch.end_ps));
-                (ps > 0).then_some((position, launch, ps))
-            })
-        })
     }
 }
 

@@ -71,10 +71,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let finding = Cause {
         id: RULE.id,
         claim: format!(
-            "Products of two matrices that are then multiplied by {} take {} of the active window: {}",
+            "Products of two matrices that are then multiplied by {}, in {}: the other order would save {} of the active window",
             rows(first.rows),
-            units::share(share),
-            common(found.iter().map(|one| one.op))
+            common(found.iter().map(|one| one.op)),
+            units::share(share)
         ),
         evidence: format!(
             "{} multiplies {m}x{k} by {k}x{n} for {}; multiplying {} by one and then by the other takes {}",
