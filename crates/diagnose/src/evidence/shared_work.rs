@@ -43,11 +43,15 @@ impl Evidence<'_> {
     /// The programs whose products another one computes too, those that take longest first. Of two that are equal the first stands.
     pub(crate) fn contained(&self) -> Vec<Contained> {
         let mut ran: BTreeMap<u64, (&str, usize, i64)> = BTreeMap::new();
-        for (_, launch, ps) in self.launches_in_window() {
+        let mut starts: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
+        for (position, launch, ps) in self.launches_in_window() {
             let Some(id) = launch.program_id else { continue };
             let own = ran.entry(id).or_insert((&launch.module, 0, 0));
             own.1 += 1;
             own.2 = own.2.saturating_add(ps);
+            if position == 0 {
+                starts.entry(id).or_default().push(launch.start_ps);
+            }
         }
         ran.retain(|_, (_, runs, time)| *runs >= FEWEST_RUNS && self.of_active(*time as f64) >= LEAST);
         if ran.len() < 2 {
@@ -63,6 +67,7 @@ impl Evidence<'_> {
                 other != id
                     && ran[other].1 as f64 >= AS_OFTEN * runs as f64
                     && is_bigger(*other)
+                    && are_by_turns(starts.get(id), starts.get(other))
                     && own.within(&products[other]) >= NEARLY_ALL
             };
             let Some(other) = products.keys().copied().find(|other| holds(other)) else { continue };
@@ -80,6 +85,18 @@ impl Evidence<'_> {
         found.sort_by_key(|one| std::cmp::Reverse(one.time_ps));
         found
     }
+}
+
+/// Whether another program nearly always runs between two runs of a program: one that takes the place of the other, such as a function that
+/// was compiled again, repeats no work.
+fn are_by_turns(own: Option<&Vec<i64>>, other: Option<&Vec<i64>>) -> bool {
+    let (Some(own), Some(other)) = (own, other) else { return false };
+    let is_between = |pair: &&[i64]| {
+        let next = other.partition_point(|start_ps| *start_ps <= pair[0]);
+        other.get(next).is_some_and(|start_ps| *start_ps < pair[1])
+    };
+    let between = own.windows(2).filter(is_between).count();
+    between as f64 >= AS_OFTEN * own.len().saturating_sub(1) as f64
 }
 
 impl Products {
