@@ -28,7 +28,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(first) = own.movers.first().filter(|_| own.share >= OP_WORTH.good) else {
         return Outcome::clear(said);
     };
-    let Purpose::Defensive { why, detail, is_proven, .. } = &first.purpose else {
+    let Purpose::Defensive { why, detail, is_proven, late } = &first.purpose else {
         return Outcome::clear(said);
     };
     let freed = freed(evidence, &own.movers);
@@ -54,7 +54,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         ),
         saved: Some((own.share + freed).min(1.0)),
         assuming: "if no value had to be kept".into(),
-        recommendation: recommendation(why, late_reader(&own.movers)),
+        recommendation: recommendation(why, late.as_ref().or_else(|| late_reader(why, &own.movers))),
         falsifier:
             "the compiler still makes the copy when the buffer is donated and the later read is removed"
                 .into(),
@@ -71,10 +71,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::found(said, vec![finding]).standing(standing(evidence, own.share))
 }
 
-/// Who reads a value of which one of the copies is made, from the largest on.
-fn late_reader<'m>(movers: &'m [Mover<'_, '_>]) -> Option<&'m LateReader> {
+/// Who reads a value of which another copy is made for the same reason, from the largest on.
+fn late_reader<'m>(why: &str, movers: &'m [Mover<'_, '_>]) -> Option<&'m LateReader> {
     movers.iter().find_map(|mover| match &mover.purpose {
-        Purpose::Defensive { late, .. } => late.as_ref(),
+        Purpose::Defensive { why: other, late, .. } if *other == why => late.as_ref(),
         _ => None,
     })
 }
