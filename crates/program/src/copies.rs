@@ -13,7 +13,7 @@ use haloscope_time::executions::{Executions, Place};
 
 mod reasons;
 
-pub use reasons::{Basis, Reason, Why, updates_inside};
+pub use reasons::{Basis, LateReader, Reason, Why};
 
 /// How a copy is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

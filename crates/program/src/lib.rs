@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod compute;
 pub mod copies;
 pub mod counter_names;
+pub mod data_type;
 pub mod donation;
 pub mod flags;
 pub mod fusion_gaps;

@@ -13,7 +13,6 @@ pub mod ceiling;
 pub mod compilations;
 pub mod counters;
 pub mod cpu_work;
-pub mod data_type;
 pub mod device_pass;
 pub mod executions;
 pub mod fix;

@@ -474,8 +474,16 @@ fn compiled_anew<'a>(launches: impl Iterator<Item = &'a Launch>, devices: usize)
 /// pattern of several programs comes round in which it is launched several times, as when gradients are accumulated, with the
 /// one of each round that comes after another program.
 fn beginnings(launches: &[&Launch], main: Program<'_>, anew: &FxHashSet<&str>) -> (Vec<usize>, usize) {
-    let of = |at: usize| program(launches[at], anew);
-    let is_main = |at: &usize| of(*at) == main;
+    // Programs as numbers: each launch is compared with many others.
+    let mut numbers: FxHashMap<Program<'_>, usize> = FxHashMap::default();
+    let mut own = Vec::with_capacity(launches.len());
+    for launch in launches {
+        let next = numbers.len();
+        own.push(*numbers.entry(program(launch, anew)).or_insert(next));
+    }
+    let main = numbers.get(&main).copied();
+    let of = |at: usize| own[at];
+    let is_main = |at: &usize| Some(of(*at)) == main;
     // A step has as many launches as there are most often from one of the main program to the next.
     let every = || {
         let begins: Vec<usize> = (0..launches.len()).filter(is_main).collect();
@@ -484,15 +492,22 @@ fn beginnings(launches: &[&Launch], main: Program<'_>, anew: &FxHashSet<&str>) -
         let usual = rounds.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or(1, |same| same[0]);
         (begins, usual)
     };
+    // How many of the launches before each are not of the main program.
+    let beside = (0..launches.len()).scan(0, |count, at| {
+        let before = *count;
+        *count += usize::from(!is_main(&at));
+        Some(before)
+    });
+    let beside: Vec<usize> = beside.collect();
     // Nine of ten come round, and of those that are not of the main program too: many of one in a row come round after any number.
     let fits = |period: usize| {
         let pairs = launches.len() - period;
-        let rare = |takes: &dyn Fn(&usize) -> bool| {
-            let all = (0..pairs).filter(takes).count();
-            let others = (0..pairs).filter(takes).filter(|at| of(*at) != of(at + period));
+        let differs = |at: &usize| of(*at) != of(at + period);
+        let few = |all: usize, others: &mut dyn Iterator<Item = usize>| {
             10 * others.take(all / 10 + 1).count() <= all
         };
-        rare(&|_| true) && rare(&|at| !is_main(at))
+        few(pairs, &mut (0..pairs).filter(differs))
+            && few(beside[pairs], &mut (0..pairs).filter(|at| !is_main(at) && differs(at)))
     };
     let longest = LONGEST_PATTERN.min(launches.len() / FEWEST_PATTERNS);
     let Some(period) = (1..=longest).find(|period| fits(*period)) else { return every() };
@@ -509,8 +524,8 @@ fn beginnings(launches: &[&Launch], main: Program<'_>, anew: &FxHashSet<&str>) -
     let Some(phase) = phase else { return every() };
     let begins = |at: &usize| {
         let left = launches.len() - at;
-        let fits = (0..period.min(left)).all(|i| of(at + i) == of(phase + i));
-        fits && is_main(at) && (*at == 0 || left >= period || !is_main(&(at - 1)))
+        let fits = || (0..period.min(left)).all(|i| of(at + i) == of(phase + i));
+        is_main(at) && (*at == 0 || left >= period || !is_main(&(at - 1))) && fits()
     };
     ((0..launches.len()).filter(begins).collect(), period)
 }

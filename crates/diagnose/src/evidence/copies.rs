@@ -151,10 +151,9 @@ fn purposes(decoded: &Decoded) -> FxHashMap<String, Purpose> {
                 why: reason.why.word(),
                 detail: reason.detail,
                 is_proven: reason.basis == Basis::Derived,
-                late: reason.late_reader.map(|late| LateReader {
-                    name: name(late),
-                    updates: copies::updates_inside(module, late),
-                }),
+                late: reason
+                    .late_reader
+                    .map(|late| LateReader { name: name(late.instruction), updates: late.updates }),
             };
             found.insert(name(copy.instruction), purpose);
         } else {

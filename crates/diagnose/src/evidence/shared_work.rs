@@ -17,7 +17,7 @@ pub(crate) struct Contained {
     pub within: String,
     /// Its products that are in the other one too, and all of its products.
     pub products: (usize, usize),
-    /// How often it ran, and for how long, picoseconds summed over devices.
+    /// How often it ran on a device, and for how long on all, picoseconds.
     pub runs: usize,
     pub time_ps: i64,
 }
@@ -42,18 +42,18 @@ const DEPTH: usize = 16;
 impl Evidence<'_> {
     /// The programs whose products another one computes too, those that take longest first. Of two that are equal the first stands.
     pub(crate) fn contained(&self) -> Vec<Contained> {
-        let mut ran: BTreeMap<u64, (&str, usize, i64)> = BTreeMap::new();
+        let mut ran: BTreeMap<u64, (&str, i64)> = BTreeMap::new();
         let mut starts: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
         for (position, launch, ps) in self.launches_in_window() {
             let Some(id) = launch.program_id else { continue };
-            let own = ran.entry(id).or_insert((&launch.module, 0, 0));
-            own.1 += 1;
-            own.2 = own.2.saturating_add(ps);
+            let own = ran.entry(id).or_insert((&launch.module, 0));
+            own.1 = own.1.saturating_add(ps);
             if position == 0 {
                 starts.entry(id).or_default().push(launch.start_ps);
             }
         }
-        ran.retain(|_, (_, runs, time)| *runs >= FEWEST_RUNS && self.of_active(*time as f64) >= LEAST);
+        let runs = |id: &u64| starts.get(id).map_or(0, Vec::len);
+        ran.retain(|id, (_, time)| runs(id) >= FEWEST_RUNS && self.of_active(*time as f64) >= LEAST);
         if ran.len() < 2 {
             return Vec::new();
         }
@@ -61,11 +61,11 @@ impl Evidence<'_> {
             ran.keys().filter_map(|id| Some((*id, Products::of(self.program(*id)?)))).collect();
         let mut found = Vec::new();
         for (id, own) in &products {
-            let (module, runs, time_ps) = ran[id];
+            let (module, time_ps) = ran[id];
             let is_bigger = |other: u64| (products[&other].flops(), *id) > (own.flops(), other);
             let holds = |other: &u64| {
                 other != id
-                    && ran[other].1 as f64 >= AS_OFTEN * runs as f64
+                    && runs(other) as f64 >= AS_OFTEN * runs(id) as f64
                     && is_bigger(*other)
                     && are_by_turns(starts.get(id), starts.get(other))
                     && own.within(&products[other]) >= NEARLY_ALL
@@ -78,7 +78,7 @@ impl Evidence<'_> {
                 id: *id,
                 within: ran[&other].0.to_owned(),
                 products: (common, own.all.len()),
-                runs,
+                runs: runs(id),
                 time_ps,
             });
         }
@@ -104,14 +104,17 @@ impl Products {
         let module = &decoded.module;
         let mut walk = Walk { decoded, found: Self::default() };
         let entry = module.computation(module.entry());
+        let mut named: HashMap<&str, usize> = HashMap::new();
+        let names = entry.parameters().iter().filter_map(|index| module.instruction(*index).op_name());
+        names.for_each(|name| *named.entry(name).or_default() += 1);
         let argument = |index: &InstructionIdx| {
             let hlo = module.instruction(*index);
-            // A parameter without a name is nobody else's.
-            match hlo.op_name() {
+            // A name that several parameters have, as PyTorch gives them, says no more than none.
+            match hlo.op_name().filter(|name| named.get(name) == Some(&1)) {
                 Some(name) => {
                     number(&("argument", name, &hlo.shape.dimensions, hlo.shape.element_type.name()))
                 }
-                None => number(&("unnamed", std::ptr::from_ref(module).addr(), index)),
+                None => unknown(module, *index),
             }
         };
         let arguments: Vec<u64> = entry.parameters().iter().map(argument).collect();
@@ -130,6 +133,11 @@ impl Products {
         let all = self.flops() as f64;
         if all > 0.0 { common / all } else { 0.0 }
     }
+}
+
+/// A value of which nothing is known: no other is equal.
+fn unknown(module: &Module, index: InstructionIdx) -> u64 {
+    number(&("unknown", std::ptr::from_ref(module).addr(), index))
 }
 
 fn number(of: &impl Hash) -> u64 {
@@ -172,17 +180,20 @@ impl Walk<'_> {
         depth: usize,
     ) -> Value {
         let hlo = self.decoded.module.instruction(at);
-        let of = |operand: &InstructionIdx| values.get(operand).map_or(0, |value| value.0);
+        let of = |operand: &InstructionIdx| {
+            values.get(operand).map_or_else(|| unknown(self.module(), *operand), |value| value.0)
+        };
         let mut operands: Vec<u64> = hlo.operands.iter().map(of).collect();
         let body = hlo.called_computations.first().copied().filter(|_| depth > 0);
         match (hlo.opcode, body) {
             (Opcode::Parameter, _) => {
                 let place = hlo.attributes().parameter_number.and_then(|place| usize::try_from(place).ok());
-                (place.and_then(|place| arguments.get(place)).copied().unwrap_or(0), Vec::new())
+                let argument = place.and_then(|place| arguments.get(place)).copied();
+                (argument.unwrap_or_else(|| unknown(self.module(), at)), Vec::new())
             }
             // What only moves a value, or writes it in another type, is the value.
             (Opcode::Bitcast | Opcode::Copy | Opcode::Reshape | Opcode::Transpose | Opcode::Convert, _) => {
-                (operands.first().copied().unwrap_or(0), Vec::new())
+                (operands.first().copied().unwrap_or_else(|| unknown(self.module(), at)), Vec::new())
             }
             (Opcode::Tuple, _) => (number(&operands), operands),
             (Opcode::GetTupleElement, _) => {
@@ -202,7 +213,7 @@ impl Walk<'_> {
                 if is_commutative(opcode) {
                     operands.sort_unstable();
                 }
-                let own = number(&(hlo.opcode_name(), &operands, &hlo.shape.element_count()));
+                let own = number(&(hlo.opcode_name(), &operands, &hlo.shape.element_count(), self.what(at)));
                 let is_product =
                     matches!(opcode, Opcode::Dot | Opcode::Convolution) || self.module().matmul(at).is_some();
                 let flops = self.decoded.costs.instruction(at).flops.filter(|_| is_product);
@@ -212,6 +223,36 @@ impl Walk<'_> {
                 (own, Vec::new())
             }
         }
+    }
+}
+
+impl Walk<'_> {
+    /// What an instruction does beyond its opcode: what a slice takes, what a call calls, what a constant is. Dimensions are left out, for
+    /// compilers turn them.
+    fn what(&self, at: InstructionIdx) -> u64 {
+        let hlo = self.module().instruction(at);
+        let attributes = hlo.attributes();
+        let sliced =
+            hlo.operands.first().map(|operand| &self.module().instruction(*operand).shape.dimensions);
+        let mut parts: Vec<(i64, i64, i64)> = attributes
+            .slice
+            .iter()
+            .zip(sliced.into_iter().flatten())
+            .filter(|(part, extent)| part.start != 0 || part.limit != **extent)
+            .map(|(part, _)| (part.start, part.limit, part.stride))
+            .collect();
+        parts.sort_unstable();
+        let applied = hlo.called_computations.iter().map(|body| {
+            let body = self.module().computation(*body);
+            self.module().instruction(body.root).opcode_name()
+        });
+        number(&(
+            parts,
+            applied.collect::<Vec<_>>(),
+            &attributes.custom_call_target,
+            &attributes.comparison_direction,
+            &attributes.literal,
+        ))
     }
 }
 

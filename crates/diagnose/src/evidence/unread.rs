@@ -28,8 +28,8 @@ struct Slice {
 impl Slice {
     /// What part is read.
     fn part(&self) -> f64 {
-        let known: i64 = self.read.iter().map(|(from, to)| to - from).sum();
-        ((known + self.somewhere) as f64 / self.extent.max(1) as f64).min(1.0)
+        let known: f64 = self.read.iter().map(|(from, to)| to.saturating_sub(*from) as f64).sum();
+        ((known + self.somewhere as f64) / self.extent.max(1) as f64).min(1.0)
     }
 
     /// What two readers read together; `None` where they slice different dimensions.
@@ -181,8 +181,10 @@ fn of_reader(
             Some(Slice { dimension, extent, read: Vec::new(), somewhere: hlo.shape.dimensions[dimension] })
         }
         // Of what has several results each is read by itself.
-        opcode if opcode.is_elementwise() || matches!(opcode, Opcode::Copy | Opcode::GetTupleElement) => {
-            after()
+        Opcode::GetTupleElement => after(),
+        // Of numbers that all elements share, such as bounds, no dimension is read.
+        opcode if opcode.is_elementwise() || opcode == Opcode::Copy => {
+            after().filter(|_| shape.dimensions == hlo.shape.dimensions)
         }
         Opcode::Bitcast | Opcode::Reshape => regrouped(after()?, &hlo.shape, shape),
         Opcode::Transpose => {
@@ -223,7 +225,9 @@ fn smallest(of: &[i64], taken: &[i64]) -> Option<(usize, i64)> {
 /// The slice of a value that has another shape for its reader: of the dimension that the reader's is a part of.
 fn regrouped(slice: Slice, seen: &Shape, own: &Shape) -> Option<Slice> {
     let (seen, own) = (&seen.dimensions, &own.dimensions);
-    let before = |dimensions: &[i64], to: usize| dimensions[..to].iter().product::<i64>();
+    let before = |dimensions: &[i64], to: usize| {
+        dimensions[..to].iter().fold(1_i64, |all, own| all.saturating_mul(*own))
+    };
     let (from, to) = (before(seen, slice.dimension), before(seen, slice.dimension + 1));
     let holds = |dimension: &usize| {
         own[*dimension] > 1 && before(own, *dimension) <= from && before(own, *dimension + 1) >= to

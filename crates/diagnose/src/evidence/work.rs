@@ -320,6 +320,11 @@ impl Evidence<'_> {
         Some(holds(&decoded.module, index, 0, &is_slice))
     }
 
+    /// Whether the profile holds the program of some op that took time.
+    pub(crate) fn has_programs(&self) -> bool {
+        self.ops().iter().any(|op| op.self_ps > 0 && self.instruction(op).is_some())
+    }
+
     /// The matrix products of an op, those inside of a fusion too; none where the profile does not hold its program.
     pub(crate) fn products(&self, op: &Op<'_>) -> Vec<Matmul> {
         let mut found = Vec::new();

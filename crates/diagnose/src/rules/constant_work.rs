@@ -38,7 +38,7 @@ const DEPTH: usize = 64;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops: Vec<&Op<'_>> = evidence.ops().iter().filter(|op| op.self_ps > 0).collect();
-    if !ops.iter().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown(
             "the profile does not have the programs, so what depends on an input is unknown",
         );

@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 const EXPLAINED: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let is_known = evidence.ops().iter().any(|op| evidence.instruction(op).is_some());
+    let is_known = evidence.has_programs();
     if !is_known || evidence.peaks.flops.is_none() {
         return Outcome::unknown(
             "the profile does not have the programs, or the device's peaks are not known",

@@ -21,17 +21,16 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Prime factors up to this one have kernels of their own, or cost little more: 13 in cuFFT (127 without Bluestein's algorithm), 11 in
-/// DUCC, which XLA's CPU backend calls.
-const LARGEST: i64 = 13;
-/// A shorter factor is computed as a plain sum for little more.
+/// A smaller prime factor is computed as a plain sum for little more.
 const LEAST_FACTOR: i64 = 50;
+/// Nobody transforms so much at a time; damaged files say so.
+const LONGEST: i64 = 1 << 28;
 /// Bluestein's algorithm (1970) takes two transforms, each of at least twice the length.
 const LONGER: f64 = 4.0;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops = || evidence.ops().iter().filter(|op| op.self_ps > 0);
-    if !ops().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown(
             "the profile does not have the programs, so the lengths of transforms are unknown",
         );
@@ -56,7 +55,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             common(found.iter().map(|(op, _)| *op))
         ),
         evidence: format!(
-            "a length whose largest prime factor is {LARGEST} or less is transformed directly; the next one is {good}"
+            "a length of the prime factors 2, 3, 5 and 7 is transformed directly; the next one is {good}"
         ),
         saved: Some(share * (1.0 - 1.0 / LONGER)),
         assuming: "if a transform of such a length took a quarter of the time: the other way takes two of twice the length".into(),
@@ -76,7 +75,7 @@ fn awkward(evidence: &Evidence<'_>, op: &Op<'_>) -> Option<i64> {
     let transforms = body(&decoded.module, index).into_iter().map(|part| decoded.module.instruction(part));
     let lengths =
         transforms.filter(|hlo| hlo.opcode == Opcode::Fft).flat_map(|hlo| &hlo.attributes().fft_length);
-    lengths.copied().find(|length| largest_factor(*length) > LEAST_FACTOR)
+    lengths.copied().find(|length| *length <= LONGEST && largest_factor(*length) > LEAST_FACTOR)
 }
 
 fn largest_factor(of: i64) -> i64 {
@@ -91,9 +90,17 @@ fn largest_factor(of: i64) -> i64 {
     largest.max(left)
 }
 
-/// The next length of prime factors that all have a kernel.
+/// The next length that has no prime factor above 7.
 fn next_smooth(from: i64) -> i64 {
-    (from..).find(|length| largest_factor(*length) <= 7).unwrap_or(from)
+    let rest = |length: i64| {
+        [2, 3, 5, 7].into_iter().fold(length, |mut left, factor| {
+            while left > 0 && left % factor == 0 {
+                left /= factor;
+            }
+            left
+        })
+    };
+    (from.max(1)..).find(|length| rest(*length) == 1).unwrap_or(from)
 }
 
 #[cfg(test)]

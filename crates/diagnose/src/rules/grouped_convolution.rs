@@ -41,7 +41,7 @@ fn rate(op: &Op<'_>) -> Option<f64> {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops = || evidence.ops().iter().filter(|op| op.self_ps > 0);
-    if !ops().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown("the profile does not have the programs, so what convolves is unknown");
     }
     let (grouped, others): (Vec<&Op<'_>>, Vec<&Op<'_>>) = ops().partition(|op| is_grouped(evidence, op));

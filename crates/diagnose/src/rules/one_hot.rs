@@ -34,7 +34,7 @@ static SUMS: Fix = Fix {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown(
             "the profile does not have the programs, so the operands of products are unknown",
         );

@@ -29,8 +29,9 @@ struct Periodic<'e> {
     every: usize,
     /// Numbers of the steps.
     steps: Vec<i64>,
-    /// Picoseconds, summed over devices.
+    /// Picoseconds, summed over devices, and in how many runs.
     time_ps: i64,
+    runs: usize,
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -48,8 +49,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some(first) = found.first().filter(|_| PERIODIC_PROGRAM.grade(all) != Grade::Good) else {
         return Outcome::clear(said);
     };
-    let each =
-        first.time_ps as f64 / first.steps.len() as f64 / evidence.selection.devices.len().max(1) as f64;
+    let each = first.time_ps as f64 / first.runs.max(1) as f64;
     let finding = Cause {
         id: RULE.id,
         claim: format!(
@@ -71,8 +71,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::found(said, vec![finding.into_finding(evidence)])
 }
 
-/// The steps in which a program ran, and for how long it did, picoseconds.
-type Ran = (Vec<usize>, i64);
+/// The steps in which a program ran on the first device, for how long it did on all, picoseconds, and how often.
+type Ran = (Vec<usize>, i64, usize);
 
 /// The programs that run in every n-th step, n being two or more, those that take longest first.
 fn periodic<'e>(evidence: &'e Evidence<'_>) -> Vec<Periodic<'e>> {
@@ -95,13 +95,14 @@ fn periodic<'e>(evidence: &'e Evidence<'_>) -> Vec<Periodic<'e>> {
         let Some((at, ..)) = step.filter(|(_, _, end_ps)| launch.start_ps < *end_ps) else { continue };
         let own = ran.entry((&launch.module, launch.program_id)).or_default();
         own.1 = own.1.saturating_add(ps);
+        own.2 += 1;
         if position == 0 && own.0.last() != Some(&at) {
             own.0.push(at);
         }
     }
     let mut found: Vec<Periodic<'_>> = ran
         .into_iter()
-        .filter_map(|((module, _), (at, time_ps))| {
+        .filter_map(|((module, _), (at, time_ps, runs))| {
             let every = at.get(1)? - at.first()?;
             let is_even = at.windows(2).all(|pair| pair[1] - pair[0] == every);
             // It would have been seen before the first and behind the last of them.
@@ -112,6 +113,7 @@ fn periodic<'e>(evidence: &'e Evidence<'_>) -> Vec<Periodic<'e>> {
                 every,
                 steps,
                 time_ps,
+                runs,
             })
         })
         .collect();

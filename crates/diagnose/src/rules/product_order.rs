@@ -43,7 +43,7 @@ struct Inner<'e, 'p> {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops = || evidence.ops().iter().filter(|op| op.self_ps > 0);
-    if !ops().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown(
             "the profile does not have the programs, so what products are of is unknown",
         );
@@ -117,12 +117,12 @@ fn inner<'e, 'p>(evidence: &'e Evidence<'p>, op: &'e Op<'p>) -> Option<Inner<'e,
         .then_some(outer.m)
         .or_else(|| (outer.batch == 1 && outer.k.checked_mul(outer.m)? == result).then_some(outer.n))?;
     let flops = product.flops()? as f64;
-    let instead = 2.0 * rows as f64 * (product.m + product.n) as f64 * product.k as f64;
+    let instead = 2.0 * rows as f64 * (product.m as f64 + product.n as f64) * product.k as f64;
     // The sum that stands in place of one matrix is a product of its own then.
     if flops < TIMES * instead {
         return None;
     }
-    let part = evidence.part_of(op, |_, part| part == at).unwrap_or(1.0);
+    let part = evidence.part_of(op, |_, part| part == at)?;
     Some(Inner { op, part, additions, product, flops: (flops, instead), rows })
 }
 

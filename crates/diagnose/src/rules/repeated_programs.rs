@@ -98,11 +98,11 @@ ENTRY e {{
 
     /// Ten rounds of 1000 us: a program of 300 us, and one of 600 that does as much and a product more; the first may run less often.
     fn run(names: [&str; 2], every: i64) -> Outcome {
-        ran(names, |at| (at % every == 0, true))
+        ran(names, ["x", "params"], |at| (at % every == 0, true))
     }
 
     /// The same, with the programs that `runs` says of each round.
-    fn ran(names: [&str; 2], runs: impl Fn(i64) -> (bool, bool)) -> Outcome {
+    fn ran(names: [&str; 2], of_update: [&str; 2], runs: impl Fn(i64) -> (bool, bool)) -> Outcome {
         let mut tpu = Made::tpu(0);
         let mut programs = Vec::new();
         for at in 0..10_i64 {
@@ -126,7 +126,7 @@ ENTRY e {{
         let mut held =
             Made::program(&program(names, "ROOT r = f32[] custom-call(b), custom_call_target=\"sum\""));
         let gradient = "g = f32[64,64]{1,0} dot(t, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n  ROOT r = f32[64,64]{1,0} subtract(w, g)";
-        held.more_program("jit_update(8)", &program(["x", "params"], gradient));
+        held.more_program("jit_update(8)", &program(of_update, gradient));
         check(&super::RULE, vec![tpu, held])
     }
 
@@ -147,8 +147,11 @@ ENTRY e {{
         assert_eq!(run(["held_out", "params"], 1).verdict, Verdict::Clear);
         // Every fifth round: a validation.
         assert_eq!(run(["x", "params"], 5).verdict, Verdict::Clear);
+        // One name for all arguments is none.
+        let named = ["xla__device_data"; 2];
+        assert_eq!(ran(named, named, |_| (true, true)).verdict, Verdict::Clear);
         // One takes the place of the other.
-        assert_eq!(ran(["x", "params"], |at| (at < 5, at >= 5)).verdict, Verdict::Clear);
+        assert_eq!(ran(["x", "params"], ["x", "params"], |at| (at < 5, at >= 5)).verdict, Verdict::Clear);
     }
 
     #[test]

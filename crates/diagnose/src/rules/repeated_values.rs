@@ -44,7 +44,7 @@ struct Repeated<'e, 'p> {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops = || evidence.ops().iter().filter(|op| op.self_ps > 0);
-    if !ops().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown("the profile does not have the programs, so what is repeated is unknown");
     }
     let found: Vec<Repeated<'_, '_>> = ops().filter_map(|op| repeated(evidence, op)).collect();

@@ -49,7 +49,7 @@ struct Product<'e, 'p> {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let ops = || evidence.ops().iter().filter(|op| op.self_ps > 0);
-    if !ops().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown(
             "the profile does not have the programs, so the shapes of products are unknown",
         );
@@ -110,7 +110,7 @@ fn product<'e, 'p>(evidence: &Evidence<'_>, op: &'e Op<'p>) -> Option<Product<'e
     let each_ps = op.self_ps as f64 / op.occurrences.max(1) as f64;
     // What else is in its fusion may take the time.
     let is_most =
-        evidence.part_of(op, |module, index| module.matmul(index).is_some()).is_none_or(|part| part > MOST);
+        evidence.part_of(op, |module, index| module.matmul(index).is_some()).is_some_and(|part| part > MOST);
     let (short, long) = (product.m.min(product.n), product.m.max(product.n));
     let mut others = [long, product.k];
     others.sort_unstable();

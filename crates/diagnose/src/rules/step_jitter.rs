@@ -66,12 +66,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             "{over}; {before} take longer between programs, because hosts launch without a pause, only as fast as devices work: see launch_bound"
         ));
     }
-    let mut slower = slow.len();
+    let (mut slower, mut beyond) = (slow.len(), 0.0);
     // A processor's ops share it with all else that runs on the machine: steps that the scheduler held up are no exception there.
     if evidence.is_cpu() {
         let before = slow.len();
         // Each is looked at by itself: of thousands, the longest.
         slow.sort_by(|a, b| b.extra.total_cmp(&a.extra));
+        let rest: f64 = slow.iter().skip(MOST_LOOKED_AT).map(|spike| spike.extra).sum();
         slow.truncate(MOST_LOOKED_AT);
         let looked_at = slow.len();
         slow.retain(|spike| Grown::of(evidence, series, spike.at, &beside).is_named(evidence));
@@ -83,6 +84,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         slow.sort_by_key(|spike| spike.at);
         // As many of the rest are named, about.
         slower = slow.len() * before / looked_at.max(1);
+        beyond = rest * slow.len() as f64 / looked_at.max(1) as f64;
     }
     if slow.is_empty() {
         let rest = if of_period.is_empty() { "" } else { " except those of the periodic stall" };
@@ -96,7 +98,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let members: Vec<usize> = slow.iter().map(|spike| spike.at).collect();
     let others = series.beside(&members);
-    let saved = evidence.share_of_steps_ps(slow.iter().map(|spike| spike.extra).sum());
+    let saved = evidence.share_of_steps_ps(slow.iter().map(|spike| spike.extra).sum::<f64>() + beyond);
     if STALLS.grade(saved) == Grade::Good {
         return Outcome::clear(format!(
             "{over}; {} take longer, for {} of the active window",
@@ -134,7 +136,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         recommendation: grown.recommendation().into(),
         falsifier: "in another capture other steps are slow: then the cause is the machine, not these steps"
             .into(),
-        status: if evidence.steps().source.is_inferred() { Status::Estimated } else { Status::Derived },
+        status: if evidence.steps().source.is_inferred() || beyond > 0.0 {
+            Status::Estimated
+        } else {
+            Status::Derived
+        },
         links: vec![
             Link::to("steps").row("steps", step.number.to_string()),
             Link::to("ops").steps(step.number.to_string()),

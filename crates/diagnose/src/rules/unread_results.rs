@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 const LEAST_PART: f64 = 0.25;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown(
             "the profile does not have the programs, so what is read of each value is unknown",
         );

@@ -56,7 +56,7 @@ struct Sorted<'e, 'p> {
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if !evidence.ops().iter().any(|op| evidence.instruction(op).is_some()) {
+    if !evidence.has_programs() {
         return Outcome::unknown(
             "the profile does not have the programs, so how much of a sort is used is unknown",
         );

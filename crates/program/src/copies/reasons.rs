@@ -104,7 +104,16 @@ pub struct Reason {
     /// How it is known.
     pub basis: Basis,
     /// Who reads the value itself after the copy: as long as it does, donating the value does not take the copy away.
-    pub late_reader: Option<InstructionIdx>,
+    pub late_reader: Option<LateReader>,
+}
+
+/// An op that reads a value after a copy of it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LateReader {
+    /// The op.
+    pub instruction: InstructionIdx,
+    /// Whether it makes, for itself, a value that differs from this one in a part: what others write over the copy.
+    pub updates: bool,
 }
 
 /// TPU's memory spaces, as in layouts.
@@ -360,8 +369,8 @@ impl<'m> Asker<'_, 'm> {
         {
             let called = made_by.op_name().map(|name| format!(" ({name})")).unwrap_or_default();
             let late_reader = self.late_reader().filter(|_| self.order.is_scheduled);
-            let late = late_reader
-                .map_or_else(String::new, |late| format!(", and {} reads it later", self.name(late)));
+            let reads = |late: LateReader| format!(", and {} reads it later", self.name(late.instruction));
+            let late = late_reader.map_or_else(String::new, reads);
             let detail = format!("parameter {number}{called} is not donated{late}");
             return Some(Reason { late_reader, ..derived(Why::NotDonated, detail) });
         }
@@ -369,7 +378,7 @@ impl<'m> Asker<'_, 'm> {
             return Some(derived(Why::Constant, format!("{} is a constant", made_by.name)));
         }
         let late = self.late_reader()?;
-        let detail = format!("{} reads {} as well", self.name(late), self.name(self.copy.source));
+        let detail = format!("{} reads {} as well", self.name(late.instruction), self.name(self.copy.source));
         let reason = if self.order.is_scheduled {
             derived(Why::ReadLater, format!("{detail}, and later"))
         } else {
@@ -379,27 +388,31 @@ impl<'m> Asker<'_, 'm> {
     }
 
     /// Who else reads the value, after the copy is made.
-    fn late_reader(&self) -> Option<InstructionIdx> {
+    fn late_reader(&self) -> Option<LateReader> {
         let module = self.module;
         let own = self.order.at(self.copy.index);
-        let others = readers(module, self.copy.source);
-        let mut others = others
-            .iter()
-            .map(|reader| reader.instruction)
-            .filter(|other| *other != self.copy.index && module.instruction(*other).opcode != Opcode::Tuple);
-        others.find(|other| self.order.at(*other) > own)
+        let is_other = |other: &InstructionIdx| {
+            *other != self.copy.index
+                && module.instruction(*other).opcode != Opcode::Tuple
+                && self.order.at(*other) > own
+        };
+        let late =
+            readers(module, self.copy.source).into_iter().find(|reader| is_other(&reader.instruction))?;
+        let updates = updates_inside(module, late.instruction, late.operand);
+        Some(LateReader { instruction: late.instruction, updates })
     }
 }
 
-/// Whether a fusion makes a value anew inside of it that differs from its operand in one place: what another op writes over a copy.
-#[must_use]
-pub fn updates_inside(module: &Module, index: InstructionIdx) -> bool {
+/// Whether a fusion makes a value inside of it that is its operand with a part written anew.
+fn updates_inside(module: &Module, index: InstructionIdx, operand: usize) -> bool {
     let hlo = module.instruction(index);
-    let Some(body) = hlo.called_computations.first().filter(|_| hlo.opcode == Opcode::Fusion) else {
-        return false;
-    };
-    let mut inside = module.computation(*body).instructions().map(|inner| module.instruction(inner));
-    inside.any(|inner| matches!(inner.opcode, Opcode::DynamicUpdateSlice | Opcode::Scatter))
+    let body = hlo.called_computations.first().filter(|_| hlo.opcode == Opcode::Fusion);
+    let Some(body) = body.map(|body| module.computation(*body)) else { return false };
+    let Some(parameter) = body.parameters().get(operand) else { return false };
+    body.instructions().map(|inner| module.instruction(inner)).any(|inner| {
+        let of = inner.operands.first().map(|first| origin(module, *first).instruction);
+        matches!(inner.opcode, Opcode::DynamicUpdateSlice | Opcode::Scatter) && of == Some(*parameter)
+    })
 }
 
 /// How an instruction writes its result over an operand, if it does.

@@ -233,7 +233,7 @@ ENTRY e {
     let copies = find(&module, &Executions::new(&module));
     let reason = &copies[0].reason;
     assert_eq!(reason.why, Why::NotDonated);
-    assert_eq!(reason.late_reader.map(|late| module.instruction(late).name.as_ref()), Some("x"));
+    assert_eq!(reason.late_reader.map(|late| module.instruction(late.instruction).name.as_ref()), Some("x"));
     assert!(reason.detail.ends_with("parameter 0 is not donated, and x reads it later"), "{reason:?}");
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use haloscope_event_groups::Context;
 use haloscope_profile::{HostId, LineId, PlaneKind, Profile};
 use haloscope_program::allocator::{Allocator, AllocatorEvent, allocators};
-use haloscope_time::data_type;
+use haloscope_program::data_type;
 
 use self::shape::{Activity, HloModule, Kind, MemoryProfile, PerAllocator, Snapshot, Stats, Summary};
 use super::Tool;

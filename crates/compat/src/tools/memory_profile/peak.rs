@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use haloscope_program::allocator_peak;
-use haloscope_time::data_type;
+use haloscope_program::data_type;
 
 use super::shape::{Active, Activity, Kind, Snapshot, Summary};
 use crate::proto_json::Int64;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::allocator_peak::{Alive, replay};
+use crate::data_type;
 use haloscope_report::units;
 use haloscope_report::{Cell, Columns, Notes, Row, Severity, Table, row};
-use haloscope_time::data_type;
 
 use super::Seen;
 
